@@ -1,8 +1,9 @@
-# make             build the program (and the CUDA part where nvcc is found)
+# make             build the program, with its CUDA part where there is a GPU (CUDA=1: for every GPU from sm_80 on, also without one here)
 # make demo        install what is missing, build, let flite speak a small corpus, train a voice on it (DEMO_MINUTES=M), speak sentences that
 #                  are not in it, let a recogniser hear them
-# make test        install what is missing, build, run every test
-# make test-long   the same with the thread sanitizer too, and with more kills, faults and damaged bytes; make fuzz: a minute for each parser
+# make test        install what is missing, build, run the tests
+# make test-long   those that take long: random kills, ranks, documents as printed, every program under the sanitizers; MYXTTS_LONG=1 for
+#                  more kills and damaged bytes; make fuzz: a minute for each parser
 # make test-gpu    the CUDA part, where there is a GPU
 # make voice       a voice from text alone: flite speaks the lines of VOICE_DATA=DIR, a network learns them (VOICE_MINUTES=M) and speaks the
 #                  sentences of VOICE_TEXT=FILE, a recogniser judges; all of it in VOICE_OUT=DIR; tools/voice.sh explains the rest
@@ -25,6 +26,9 @@ endif
 CC ?= gcc
 CXX ?= g++
 NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+# The compute capability of the GPU of this machine, 90; nothing where there is none.
+GPU := $(if $(wildcard /dev/nvidia0 /dev/dxg),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d .))
+CUDA ?= $(if $(GPU)$(filter dist cuda test-gpu,$(MAKECMDGOALS)),1,0)
 
 PKGS := espeak-ng sndfile soxr libebur128 yaml-0.1 libxxhash libpng icu-i18n icu-uc jansson libmicrohttpd
 WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wcast-qual -Wno-unused-parameter -Wno-format-truncation
@@ -151,10 +155,20 @@ $(OUT)/obj/%.o: %.cc
 ifeq ($(NVCC),)
 cuda:
 	@echo "CUDA part: not built, nvcc was not found; the program runs on the CPU"
+else ifneq ($(CUDA),1)
+cuda:
+	@echo "CUDA part: not built, there is no GPU here; make CUDA=1 builds it for other machines"
 else
 # A100 (also RTX 30 and 40), H100 and H200, B200, RTX 50; what comes after them translates the last one when it starts.
-CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_100,code=sm_100 \
+EVERY_ARCH := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_100,code=sm_100 \
     -gencode arch=compute_120,code=sm_120 -gencode arch=compute_90,code=compute_90
+GPU_ARCH := $(GPU)$(if $(filter 90,$(GPU)),a)
+CUDA_ARCH ?= $(if $(filter dist,$(MAKECMDGOALS))$(if $(GPU),,every),$(EVERY_ARCH),-gencode arch=compute_$(GPU_ARCH)$(comma)code=sm_$(GPU_ARCH))
+# Built again when it is for other GPUs.
+$(OUT)/cuda_arch: .FORCE
+	@mkdir -p $(@D)
+	@echo '$(CUDA_ARCH)' | cmp -s - $@ || echo '$(CUDA_ARCH)' >$@
+
 cuda: $(OUT)/libmyxtts_cuda.so
 	@echo "CUDA part: built $< with $(NVCC)"
 
@@ -162,7 +176,7 @@ $(OUT)/libmyxtts_cuda.so: $(CU:%.cu=$(OUT)/obj/%.cu.o)
 	@mkdir -p $(@D)
 	$(NVCC) -Xcompiler -fPIC -shared -o $@ $^
 
-$(OUT)/obj/%.cu.o: %.cu
+$(OUT)/obj/%.cu.o: %.cu $(OUT)/cuda_arch
 	@mkdir -p $(@D)
 	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) --compress-mode=size -Isrc -Xcompiler -fPIC -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endif
@@ -241,17 +255,18 @@ digits: deps
 	@tools/digits.sh $(OUT) $(DIGITS_DATA) $(DIGITS_OUT)
 	@$(OUT)/bench/digits --data $(DIGITS_DATA) --synth $(DIGITS_OUT)
 
-test: deps
+test:
 	@tools/deps.sh tests
 	@$(MAKE) --no-print-directory -j2 programs
 	@tools/run_tests.sh
 
-test-long: deps
+test-long:
 	@tools/deps.sh tests
 	@$(MAKE) --no-print-directory -j2 programs
 	@tools/run_tests.sh --long
 
-fuzz: deps
+fuzz:
+	@tools/deps.sh tests
 	@tools/run_fuzz.sh
 
 bench: deps

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests]
-# tests: also a browser for the tests of the HTML report and of the pages of `serve`, and OpenMPI for that of several ranks, where there
+# tests: also what tests are compiled and sources are checked with, a browser for the tests of the HTML report and of the pages of `serve`, and OpenMPI for that of several ranks, where there
 # are some to install; those tests are skipped without them. Also numpy and the Python packages of other people's clients of the server, into build/clients, where pip can get
 # them.
 # A recogniser and a synthesiser, to judge speech with, are installed where that works without asking anybody.
 # The program is built and runs without them. What could not be installed is tried again after `make clean`.
 # shellcheck disable=SC2086 # lists of packages are split on purpose
 set -eu
+cd "$(dirname "$0")/.."
 packages="gcc g++ make pkg-config python3
 libespeak-ng-dev espeak-ng espeak-ng-data libsndfile1-dev libsoxr-dev libebur128-dev libyaml-dev libxxhash-dev libpng-dev
-libicu-dev libcld2-dev libjansson-dev libopenblas-dev libmicrohttpd-dev
-libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
+libicu-dev libcld2-dev libjansson-dev libopenblas-dev libmicrohttpd-dev"
+[ "${1:-}" != tests ] || packages="$packages libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
 # Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
 recogniser="libpocketsphinx3 pocketsphinx-en-us"
-tried=$(dirname "$0")/../build/deps-tried # packages that could not be installed
+tried=build/deps-tried # packages that could not be installed
 clients="numpy openai wyoming"            # from PyPI
 
 without() { # packages...: those that are not installed
@@ -22,8 +23,7 @@ without() { # packages...: those that are not installed
     done
 }
 add_clients() { # once for each list
-    local venv
-    venv=$(dirname "$0")/../build/clients
+    local venv=build/clients
     [ "$(cat "$venv/tried" 2>/dev/null)" != "$clients" ] || return 0
     echo "deps: installing Python packages into build/clients: $clients" >&2
     mkdir -p "$venv"

@@ -5,73 +5,17 @@
 # VOICE: a run, or an exported voice, to speak with. FOLDER: where the system is put (about 3 GB; a temporary one, which is removed
 # afterwards). Needs root, debootstrap and a network, and takes some minutes. Each step is printed with its result and its time; exit 1 at
 # the first that fails. What is committed is tried, not the working tree.
-#   NEWCOMER_SUITE (bookworm), NEWCOMER_MIRROR (http://deb.debian.org/debian): which Debian, and from where
+# tools/bare_debian.sh says which Debian, and from where.
 # shellcheck disable=SC2016,SC2088 # what is run inside is expanded inside
 set -eu
 cd "$(dirname "$0")/.."
-voice=${1:-} suite=${NEWCOMER_SUITE:-bookworm} mirror=${NEWCOMER_MIRROR:-http://deb.debian.org/debian}
+voice=${1:-} root=${2:-}
 if [ -z "$voice" ] || [ ! -e "$voice" ]; then
     echo "usage: tools/newcomer.sh VOICE [FOLDER]; VOICE is a run, or an exported voice" >&2
     exit 2
 fi
-if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
-    echo "newcomer: needs root, and the Debian package debootstrap" >&2
-    exit 3
-fi
-keep=${2:+1}
-root=${2:-$(mktemp -d "${TMPDIR:-/tmp}/newcomer-XXXXXX")}
-log=$root.log
-mkdir -p "$root"
-chmod 755 "$root" # it becomes /, which everybody has to see
-root=$(realpath "$root")
+. tools/bare_debian.sh
 
-leave() {
-    for m in proc dev; do mountpoint -q "$root/$m" && umount -l "$root/$m"; done
-    # Never while something of the machine itself is mounted in there.
-    if [ -z "$keep" ] && ! grep -q " $root/" /proc/mounts; then rm -rf --one-file-system "$root" "$log"; fi
-}
-trap leave EXIT
-trap 'exit 130' INT TERM
-
-number=0
-step() { # what it does, command...
-    local what=$1 begun=$SECONDS rc=0
-    shift
-    number=$((number + 1))
-    printf '%2d  %-66s ' $number "$what"
-    "$@" >"$log" 2>&1 </dev/null || rc=$?
-    if [ $rc != 0 ]; then
-        echo "FAILED ($rc)"
-        tail -40 "$log" | sed 's/^/        /'
-        exit 1
-    fi
-    echo "ok  $((SECONDS - begun)) s"
-}
-inside() { # a line of shell, in the sources, by $user
-    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/new LANG=C.UTF-8 TERM=dumb \
-        ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} \
-        ${PIP_CERT:+PIP_CERT="$PIP_CERT"} chroot ${user:+--userspec="$user"} "$root" bash -euc "cd /home/new/myxtts && $1"
-}
-user=''
-show() { sed 's/^/        /' "$log" | tail -"${1:-1}"; }
-
-bootstrap() {
-    [ -x "$root/bin/bash" ] || debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$mirror"
-    mount -t proc proc "$root/proc"
-    mount --bind /dev "$root/dev"
-    cp /etc/resolv.conf "$root/etc/" 2>/dev/null || :
-    # Whom this machine trusts, the new system has to trust too: a proxy may be among them.
-    cp -r /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/" 2>/dev/null || :
-    chroot "$root" update-ca-certificates
-    chroot "$root" id new >/dev/null 2>&1 || chroot "$root" useradd -m new
-}
-sources() {
-    rm -rf "$root/home/new/myxtts"
-    mkdir -p "$root/home/new/myxtts"
-    git archive HEAD | tar -x -C "$root/home/new/myxtts"
-    cp -r "$voice" "$root/home/new/voice$([ -d "$voice" ] || echo .safetensors)"
-    chroot "$root" chown -R new:new /home/new
-}
 # The line of the README that begins with this, so that it is the README that is tried.
 readme() { grep -m1 -E "^$1" README.md || { echo "README.md has no line '$1'" >&2 && exit 1; }; }
 
@@ -79,7 +23,12 @@ spoken=voice
 [ -d "$voice" ] || spoken=voice.safetensors
 packages=$(readme 'apt-get install ' | sed 's/ *#.*//')
 step "a bare Debian ($suite)" bootstrap
+put_voice() {
+    cp -r "$voice" "$root/home/new/$spoken"
+    chroot "$root" chown -R new:new "/home/new/$spoken"
+}
 step "the sources, as they are committed" sources
+step "the voice" put_voice
 step "$(echo "$packages" | cut -c1-50) ..." inside "export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && ${packages/install /install -y -qq --no-install-recommends }"
 user=new:new
 step "make" inside "make -j$(nproc)"

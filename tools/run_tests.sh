@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Runs every test: the programs tests/test_*.c (cmocka), the scripts tests/test_*.sh, the checks of the sources; then the programs
-# again with the sanitizers. The last line is the sum; exit 1 when something failed.
+# Runs the tests: the programs tests/test_*.c (cmocka), the scripts tests/test_*.sh, the checks of the sources. The last line is the
+# sum; exit 1 when something failed.
 #   tools/run_tests.sh [--long] [part of a name]
-# --long: all sanitizers, the scripts with them too, and MYXTTS_LONG=1 for more kills and every byte. A name runs only the tests
-# that have it in theirs (programs also when one of their tests has), without the sanitizer builds unless --long is given too.
+# --long: those that take long instead (random kills, ranks in several processes and hosts, documents as printed), then every program
+# with the sanitizers for addresses and undefined behaviour, then with the one for threads. MYXTTS_LONG=1: more kills, every byte.
+# A name runs only the tests that have it in theirs (programs also when one of their tests has), long or not; with --long under the
+# sanitizers too.
 set -u
 cd "$(dirname "$0")/.."
 long=0 filter=
@@ -17,14 +19,13 @@ for a in "$@"; do
     *) filter=$a ;;
     esac
 done
-[ "$long" = 0 ] || export MYXTTS_LONG=1
 if [ -z "${MYXTTS_DATA:-}" ] && [ -d ../shared/data ]; then
     MYXTTS_DATA=$(cd ../shared/data && pwd)
     export MYXTTS_DATA
 fi
 export LC_ALL=C.UTF-8
 limit=300
-[ "$long" = 0 ] || limit=1800
+[ "${MYXTTS_LONG:-0}" != 1 ] || limit=1800
 passed=0 failed=0 skipped=0
 names_failed=()
 root=$(mktemp -d "${TMPDIR:-/tmp}/myxtts-tests-XXXXXX")
@@ -38,9 +39,20 @@ clean() {
 trap 'clean "$root"' EXIT
 trap 'exit 130' INT TERM
 
+# What takes long, and what looks at times or starts processes of its own and so has the machine to itself.
+long_ones=" test_cluster test_dist test_prepare_kill test_ranks_diagnose test_ranks_hosts test_ranks_mpi test_swings test_tools_doc \
+test_train_moments "
+alone=" test_cluster test_compare test_device test_doctor test_from_voice test_monitor test_pipeline_settings test_prepare_kill \
+test_prepare_ranks test_ranks test_ranks_diagnose test_ranks_doctor test_ranks_hosts test_ranks_mpi test_serve_hostile test_sim \
+test_swings test_terminal test_train_faults test_train_moments test_train_ranks test_walls "
+
 wanted() { # name: has it the filter in it?
     case $1 in *"$filter"*) return 0 ;; esac
     return 1
+}
+in_turn() { # name, label: is it among those of this run?
+    [ -z "$filter$2" ] || return 0
+    case $long_ones in *" $1 "*) [ $long = 1 ] ;; *) [ $long = 0 ] ;; esac
 }
 failure() { # name, why, log
     failed=$((failed + 1))
@@ -94,7 +106,8 @@ run_program() { # program, name shown
 
 # One script: lines `ok NAME`, `not ok NAME`, `skip NAME reason`.
 run_script() { # script, name shown
-    local log="$root/log" rc ok bad skips start=$SECONDS
+    local log rc ok bad skips start=$SECONDS
+    log=$(mktemp "$root/log-XXXXXX")
     wanted "$2" || return 0
     run "$log" "$1"
     rc=$?
@@ -132,11 +145,6 @@ run_check() { # script
     fi
 }
 
-run_scripts() { # label
-    local script
-    for script in tests/test_*.sh; do run_script "$script" "$1$(basename "$script" .sh)"; done
-}
-
 build_variant() { # label, arguments of make
     local label=$1
     shift
@@ -147,10 +155,14 @@ build_variant() { # label, arguments of make
     fi
 }
 
-# The programs of a build folder, two at a time; those whose times are looked at, or that start processes of their own, come alone
-# at the end. The counters of each go through a file.
-alone=" test_compare test_device test_doctor test_from_voice test_monitor test_pipeline_settings test_prepare_kill test_prepare_ranks \
-test_ranks test_ranks_doctor test_serve_hostile test_sim test_train_faults test_train_moments test_train_ranks test_walls "
+# A test of a build folder, program or script.
+run_one() { # source, build folder, label
+    local name
+    case $1 in
+    *.c) name=$(basename "$1" .c) && run_program "$2/tests/$name" "$3$name" ;;
+    *) name=$(basename "$1" .sh) && run_script "$1" "$3$name" ;;
+    esac
+}
 count_programs() { # files with counters
     local ok bad skips name
     for f in "$@"; do
@@ -158,47 +170,48 @@ count_programs() { # files with counters
         passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skips))
     done
 }
-run_programs() { # build folder, label
-    local source name
+# Those of this run, two at a time; then those that come alone. The counters of a test beside another go through a file.
+run_all() { # build folder, label, sources...
+    local source name out=$1 label=$2 last=()
+    shift 2
     rm -f "$root"/side-*
-    export MYXTTS_OUT=$1 MYXTTS_BIN=$1/myxtts
-    for source in tests/test_*.c; do
-        name=$(basename "$source" .c)
-        case $alone in *" $name "*) continue ;; esac # by the sources: what was built from one that is gone does not count
+    export MYXTTS_OUT=$out MYXTTS_BIN=$out/myxtts
+    for source in "$@"; do # by the sources: what was built from one that is gone does not count
+        name=$(basename "${source%.*}")
+        in_turn "$name" "$label" || continue
+        case $alone in *" $name "*) last+=("$source") && continue ;; esac
         (
-            passed=0 failed=0 skipped=0 names_failed=()
-            run_program "$1/tests/$name" "$2$name" >"$root/side-$name.out"
-            cat "$root/side-$name.out"
-            { echo "$passed $failed $skipped" && [ "$failed" = 0 ] || printf '%s\n' "${names_failed[@]}"; } >"$root/side-$name.sum"
+            passed=0 failed=0 skipped=0 names_failed=() side=$root/side-$(basename "$source")
+            run_one "$source" "$out" "$label" >"$side.out"
+            cat "$side.out"
+            { echo "$passed $failed $skipped" && [ "$failed" = 0 ] || printf '%s\n' "${names_failed[@]}"; } >"$side.sum"
         ) &
         while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
     done
     wait
-    count_programs "$root"/side-*.sum
-    for name in $alone; do [ ! -f "tests/$name.c" ] || run_program "$1/tests/$name" "$2$name"; done
+    for source in "$root"/side-*.sum; do [ ! -f "$source" ] || count_programs "$source"; done
+    for source in ${last[@]+"${last[@]}"}; do run_one "$source" "$out" "$label"; done
     return 0
 }
 
-run_programs build ""
-run_scripts ""
-for check in tools/check_layers.sh tools/check_house.sh tools/check_unused.sh tools/check_format.sh tools/check_static.sh; do
-    [ -f "$check" ] && run_check "$check"
-done
+run_all build "" tests/test_*.c tests/test_*.sh
+if [ $long = 0 ]; then
+    for check in layers house unused format static; do run_check "tools/check_$check.sh"; done
+fi
 
 # Halting on the first report makes it a failed test; huge sizes that are refused on purpose are not a report.
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:halt_on_error=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS=allocator_may_return_null=1:halt_on_error=1:second_deadlock_stack=1
-if [ "$long" = 1 ]; then
-    for v in asan ubsan tsan; do
-        build_variant $v VARIANT=$v programs && run_programs build/$v "$v/" && run_scripts "$v/"
-    done
-elif [ -z "$filter" ]; then
-    # Both in one go, in a folder of their own: their objects do not mix with those of VARIANT=asan.
+if [ $long = 1 ]; then
+    # Two sanitizers in one build, in a folder of its own: its objects do not mix with those of VARIANT=asan.
     targets=()
-    for source in tests/test_*.c; do targets+=("build/check/tests/$(basename "$source" .c)"); done
+    for source in tests/test_*.c; do targets+=("tests/$(basename "$source" .c)"); done
     build_variant "the address and the undefined sanitizer" VARIANT=asan OUT=build/check LDFLAGS=-fsanitize=undefined \
-        CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" build/check/myxtts "${targets[@]}" && run_programs build/check "check/"
+        CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" build/check/myxtts "${targets[@]/#/build/check/}" &&
+        run_all build/check "check/" tests/test_*.c
+    build_variant "the thread sanitizer" VARIANT=tsan build/tsan/myxtts "${targets[@]/#/build/tsan/}" &&
+        run_all build/tsan "tsan/" tests/test_*.c
 fi
 
 if [ "$failed" != 0 ]; then
