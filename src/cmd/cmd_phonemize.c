@@ -173,7 +173,8 @@ static int open_input(Job *job, const CmdLine *line, const char *text, Err *err)
         err_set(err, ERR_USAGE, "there is nothing to phonemize");
         return err_hint(err, "give --text \"some words\", a file, or - for standard input");
     }
-    return file_open_lines(&job->in, job->name, err);
+    const int rc = file_open_lines(&job->in, job->name, err);
+    return rc && strchr(job->name, ' ') ? err_hint(err, "for words instead of a file: --text \"...\"") : rc;
 }
 
 /* --- words that are guessed at --- */
