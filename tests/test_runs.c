@@ -174,6 +174,42 @@ static void test_runs_are_found(void **state)
 }
 
 /* A line that is being written, or was when the run was killed, does not hide the others. */
+/* A run that validates says nothing for minutes and is not stuck; one that should step is. */
+static void test_what_a_run_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase;
+        int silent; /* seconds */
+        const char *expected;
+    } cases[] = {
+        {"preparing", 3600, "preparing"},  {"preparing", 8000, "stopped"},  {"warm-up", 5, "warm-up"},
+        {"validating", 600, "validating"}, {"listening", 600, "listening"}, {"training", 60, "running"},
+        {"training", 200, "stopped"},      {"dancing", 60, "running"},
+    };
+    Folder f = folder_make();
+    make_folder(&f, "run");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[600];
+        snprintf(line, sizeof line,
+                 START STEP(20, 1) "{\"event\":\"phase\",\"step\":20,\"text\":\"%s\",\"seconds_left\":95}\n",
+                 cases[i].phase);
+        put(&f, "run/log.jsonl", line);
+        struct timespec then[2];
+        clock_gettime(CLOCK_REALTIME, &then[0]);
+        then[0].tv_sec -= cases[i].silent;
+        then[1] = then[0];
+        assert_int_equal(utimensat(AT_FDCWD, folder_file(&f, "run/log.jsonl"), then, 0), 0);
+        Runs *r = open_runs(f.path);
+        json_t *l = list(r);
+        assert_text(run_of(l, "run"), "state", cases[i].expected);
+        assert_float_equal(json_number_value(json_object_get(run_of(l, "run"), "seconds_left")), 95, 0);
+        json_decref(l);
+        runs_close(r);
+    }
+    folder_remove(&f);
+}
+
 static void test_log_that_grows(void **state)
 {
     (void)state;
@@ -462,10 +498,15 @@ static void test_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs_are_found), cmocka_unit_test(test_no_run_is_hidden),
-        cmocka_unit_test(test_log_that_grows), cmocka_unit_test(test_large_logs_come_in_parts),
-        cmocka_unit_test(test_files),          cmocka_unit_test(test_many_look_on),
-        cmocka_unit_test(test_tricks),         cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_runs_are_found),
+        cmocka_unit_test(test_no_run_is_hidden),
+        cmocka_unit_test(test_what_a_run_does),
+        cmocka_unit_test(test_log_that_grows),
+        cmocka_unit_test(test_large_logs_come_in_parts),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_many_look_on),
+        cmocka_unit_test(test_tricks),
+        cmocka_unit_test(test_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@ import { ago, clockTime, figure, number, percent, say } from '/page/words.js';
 const EVERY = 2000; // milliseconds between two looks
 
 let runs = [];
+let notListed = { hidden: 0, incomplete: false };
 let chosen = null; // names
 let other = null;
 let etag = '';
@@ -58,6 +59,8 @@ function showList() {
   if (focused) [...table.querySelectorAll('button')].find((b) => b.dataset.run === focused)?.focus();
   $('none').hidden = runs.length > 0 || lastAnswer === null;
   tell($('none'), say('runs_none'));
+  $('not-listed').hidden = !notListed.hidden && !notListed.incomplete;
+  tell($('not-listed'), notListed.hidden ? say('runs_hidden', { n: number(notListed.hidden) }) : say('runs_incomplete'));
 }
 
 // ---- one run, or two ----
@@ -268,7 +271,7 @@ async function lookAtList() {
   if (response.status === 304) return;
   etag = response.headers.get('ETag') ?? '';
   const before = runs.length;
-  runs = (await response.json()).runs;
+  ({ runs, ...notListed } = await response.json());
   if (runs.length !== before) tell($('status'), runs.length === 1 ? say('runs_one') : say('runs_count', { n: number(runs.length) }));
 }
 

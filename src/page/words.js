@@ -59,7 +59,7 @@ const words = {
 
     runs_heading: 'Trainings', runs_none: 'There is no training under the folder of --runs yet.',
     runs_off: 'Start the server with --runs FOLDER to see trainings here.',
-    runs_count: '{n} trainings', runs_one: '1 training', run: 'Run', state: 'State', step: 'Step', loss: 'Loss', words_wrong: 'Words wrong', busy: 'Busy',
+    runs_count: '{n} trainings', runs_one: '1 training', runs_hidden: '{n} older trainings are not listed.', runs_incomplete: 'There are too many folders: not all were looked at.', run: 'Run', state: 'State', step: 'Step', loss: 'Loss', words_wrong: 'Words wrong', busy: 'Busy',
     step_time: 'Step, ms', verdict: 'Verdict', updated: 'Changed', running: 'running', finished: 'finished', stopped_state: 'stopped', empty: 'no step yet', preparing: 'preparing', warm_up: 'warm-up', validating: 'validating', listening: 'listening',
     not_measured: 'not measured', time_left: 'Time left', minutes: '{n} min',
     of: '{a} of {b}', no_verdict: 'no verdict yet', live: 'Live: looked at {time}', lost: 'No answer since {time}; trying again',
@@ -133,7 +133,7 @@ const words = {
 
     runs_heading: 'آموزش‌ها', runs_none: 'هنوز آموزشی در پوشهٔ --runs نیست.',
     runs_off: 'برای دیدن آموزش‌ها سرور را با --runs FOLDER اجرا کنید.',
-    runs_count: '{n} آموزش', runs_one: '۱ آموزش', run: 'اجرا', state: 'وضعیت', step: 'گام', loss: 'loss', words_wrong: 'واژه‌های نادرست', busy: 'مشغول',
+    runs_count: '{n} آموزش', runs_one: '۱ آموزش', runs_hidden: '{n} آموزش قدیمی‌تر در فهرست نیست.', runs_incomplete: 'پوشه‌ها بسیارند: همه دیده نشده‌اند.', run: 'اجرا', state: 'وضعیت', step: 'گام', loss: 'loss', words_wrong: 'واژه‌های نادرست', busy: 'مشغول',
     step_time: 'گام (ms)', verdict: 'نظر پزشک', updated: 'آخرین تغییر', running: 'در حال اجرا', finished: 'پایان‌یافته', stopped_state: 'متوقف', empty: 'هنوز بدون گام', preparing: 'آماده‌سازی', warm_up: 'گرم‌شدن', validating: 'اعتبارسنجی', listening: 'گوش‌دادن',
     not_measured: 'سنجیده نشده', time_left: 'زمان مانده', minutes: '{n} دقیقه',
     of: '{a} از {b}', no_verdict: 'هنوز نظری نیست', live: 'زنده: آخرین نگاه {time}', lost: 'از {time} پاسخی نرسیده؛ دوباره تلاش می‌شود',

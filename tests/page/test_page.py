@@ -281,6 +281,10 @@ def runs_page(p, folder):
     b = p.b
     b.open(p.base + "/runs#run=one")
     verdict("runs_are_listed", b.until("document.querySelectorAll('#runs tbody tr').length === 2", 20), p.get("error"))
+    b.value("fetch = ((ask) => async (...a) => (a[0] === '/v1/runs' ? new Response('{\"runs\": [], \"hidden\": 60, \"incomplete\": false}') : ask(...a)))(window.seen_fetch = fetch)")
+    verdict("what_is_not_listed_is_said", b.until("document.getElementById('not-listed').textContent === '60 older trainings are not listed.'", 10), p.get("not-listed"))
+    b.value("fetch = window.seen_fetch")
+    verdict("it_is_gone_when_all_are", b.until("document.getElementById('not-listed').hidden && document.querySelectorAll('#runs tbody tr').length === 2", 10), p.get("not-listed"))
     verdict("curves_are_drawn", b.until("[...document.querySelectorAll('.curve')].some((c) => (c.getAttribute('d') || '').split('L').length > 3)", 20))
     same("each_has_its_curves", b.value("[...document.querySelectorAll('.chart')].map((c) => c.querySelectorAll('.plot path.curve').length)"), [2, 0, 2, 2])
     verdict("the_doctor_has_a_word", b.until("document.querySelectorAll('#doctor li').length > 0 && document.getElementById('doctor').textContent.length > 20", 10))
