@@ -15,6 +15,16 @@ tr -d ' \n' <"$dir/report" | grep -q '"checkpoint":"[^"]*/run/vocoder/step-00000
 verdict the_vocoder_lies_beside_the_voice $?
 "$bin" info --checkpoint "$dir/run/vocoder" | grep -q "a vocoder after 3 steps"
 verdict info_says_what_it_is $?
+# A vocoder of three steps knows nothing: Griffin-Lim makes the sound, and it is said; asked for, the vocoder does.
+"$bin" synth "hello" --checkpoint "$dir/run" --output "$dir/g.wav" --model-gpu cpu >"$dir/said" 2>&1
+[ $? = 0 ] && grep -q "^Griffin-Lim makes the sound: the copies of the vocoder .* train it longer" "$dir/said" && grep -q "sound: by Griffin-Lim" "$dir/said"
+verdict a_poor_vocoder_is_not_taken $?
+"$bin" synth "hello" --checkpoint "$dir/run" --vocoder "$dir/run/vocoder" --output "$dir/v.wav" --model-gpu cpu >"$dir/said" 2>&1
+[ $? = 0 ] && ! grep -q "Griffin-Lim makes the sound" "$dir/said" && ! cmp -s "$dir/g.wav" "$dir/v.wav"
+verdict but_it_is_when_asked_for $?
+"$bin" train --resume-from "$dir/run" --max-steps 5 --quiet >"$dir/said" 2>&1
+[ $? = 0 ] && [ -f "$dir/run/step-00000005.safetensors" ]
+verdict resume_from_needs_nothing_else $?
 mel_of() { "$bin" info --checkpoint "$1" --json | grep -o '"mel": *"[0-9a-f]*"'; }
 [ -n "$(mel_of "$dir/run")" ] && [ "$(mel_of "$dir/run")" = "$(mel_of "$dir/run/vocoder")" ]
 verdict both_have_one_mel $?
