@@ -89,13 +89,13 @@ static void judge_amount(Judging *j)
     snprintf(d->what, sizeof d->what, "%.1f minutes of speech are %s", f->minutes,
              f->minutes < BASE_MINUTES
                  ? "little, even for a voice that begins with a base"
-                 : "enough for a voice that begins with a base, not for one of its own");
+                 : "enough to adapt a ready-made voice (a base), too little to learn one from nothing");
     snprintf(d->why, sizeof d->why, "a language is learned from %d minutes or more, better from hours",
              OWN_MINUTES);
     snprintf(d->fix, sizeof d->fix,
-             f->minutes < BASE_MINUTES
-                 ? "record five minutes, about 100 sentences, or more"
-                 : "train as you are: it begins with a base; every further minute helps");
+             f->minutes < BASE_MINUTES ? "record five minutes, about 100 sentences, or more"
+                                       : "`myxtts train DIR --network both --minutes 10` begins with a base "
+                                         "by itself; every further minute helps");
 }
 
 /* ---- texts ---- */

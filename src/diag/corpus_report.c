@@ -120,8 +120,8 @@ static void print_usual(Buf *out, const CorpusCheck *c)
         buf_printf(out, "  %-10s %zu of %zu clips; `myxtts prepare` measures all\n", "measured", f->measured,
                    f->count);
     if (isfinite(d->noise_db))
-        buf_printf(out, "  %-10s %.0f dB, speech %.0f dB: %.0f dB above it\n", "noise", d->noise_db,
-                   d->speech_db, d->above_noise_db);
+        buf_printf(out, "  %-10s %.0f dB below the speech (%.0f and %.0f dB)\n", "noise", d->above_noise_db,
+                   d->noise_db, d->speech_db);
     if (isfinite(d->bandwidth_hz))
         buf_printf(out, "  %-10s up to %.1f kHz; the voice hears up to %.1f kHz\n", "sound",
                    d->bandwidth_hz / 1000, fmin(f->cfg->mel_fmax, f->cfg->sample_rate / 2.0) / 1000);
