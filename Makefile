@@ -9,7 +9,6 @@
 #                  sentences of VOICE_TEXT=FILE, a recogniser judges; all of it in VOICE_OUT=DIR; tools/voice.sh explains the rest
 # make base        a base that voices of a few minutes begin with: flite's voices, or BASE_DATA=DIR,DIR,... become one file, BASE_OUT=FILE;
 #                  tools/base.sh explains the rest
-# make digits      train a voice on spoken digits (DIGITS_DATA=DIR), speak all of them (DIGITS_OUT=DIR), judge them
 # make bench       ours beside the peers (Python packages in a virtual environment); make bench-doctor: 300 simulated machines
 # make install     program, C library, header, pkg-config file, manual page, completions: PREFIX=/usr/local, DESTDIR= for packagers;
 #                  make uninstall takes them away again
@@ -91,7 +90,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all units cuda deps dist install uninstall demo voice base digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
+.PHONY: all units cuda deps dist install uninstall demo voice base test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
@@ -248,13 +247,6 @@ base: deps
 	@$(MAKE) --no-print-directory -j2 all
 	@BASE_BUILD=$(OUT) tools/base.sh
 
-DIGITS_DATA ?= ../shared/data/fsdd
-DIGITS_OUT ?= build/digits
-digits: deps
-	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/digits
-	@tools/digits.sh $(OUT) $(DIGITS_DATA) $(DIGITS_OUT)
-	@$(OUT)/bench/digits --data $(DIGITS_DATA) --synth $(DIGITS_OUT)
-
 test:
 	@tools/deps.sh tests
 	@$(MAKE) --no-print-directory -j2 programs
@@ -283,8 +275,7 @@ test-gpu: cuda
 	@tests/gpu/build.sh
 	@for t in build/test_gpu build/test_ops_gpu; do [ -x $$t ] || continue; $$t; rc=$$?; [ $$rc = 0 ] || [ $$rc = 77 ] || exit $$rc; done
 	@tests/gpu/sanitize.sh
-	@if [ -d $(DIGITS_DATA) ] && [ -x $(OUT)/myxtts ]; then tools/digits_data.sh $(DIGITS_DATA) build/gpu_digits && \
-	    tests/gpu/train_gpu.sh $(OUT)/myxtts build/gpu_digits; else echo "SKIPPED: training on the GPU (no $(DIGITS_DATA), or no $(OUT)/myxtts)"; fi
+	@if [ -x $(OUT)/myxtts ]; then tests/gpu/train_gpu.sh $(OUT)/myxtts tests/data/ljspeech; else echo "SKIPPED: training on the GPU (no $(OUT)/myxtts)"; fi
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc' '*.cu')

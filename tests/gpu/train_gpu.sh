@@ -9,8 +9,8 @@ passed=0 failed=0
 check() { # name, status
     if [ "$2" = 0 ]; then passed=$((passed + 1)) && echo "ok: $1"; else failed=$((failed + 1)) && echo "FAILED: $1"; fi
 }
-nano=(--model-size nano --batch-size 8 --val-split 0.05 --val-step 1000000 --text2audio-interval-steps 0 --listen-clips 0 --quiet)
-train() { "$myxtts" train --config configs/digits.yaml --data-path "$data" "${nano[@]}" "$@"; }
+nano=(--model-size nano --cache-dir "$work/cache" --batch-size 4 --val-split 0 --init-from none --val-step 1000000 --text2audio-interval-steps 0 --listen-clips 0 --quiet)
+train() { "$myxtts" train --data-path "$data" "${nano[@]}" "$@"; }
 numbers() { # the data behind the header of a checkpoint
     local n
     n=$(od -A n -t u8 -N 8 "$1" | tr -d ' ')
