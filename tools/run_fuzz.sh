@@ -105,6 +105,14 @@ seeds() { # name
         grep -v '^#' tests/data/english_said.tsv | cut -f1 | split -l 8 - "$dir/part-"
         for part in "$dir"/part-*; do (printf '\001' && cat "$part") >"$dir/seed-${part##*-}" && rm "$part"; done
         ;;
+    markup) # the first byte: Markdown or HTML, and the language
+        for format in markdown html plain; do
+            grep "^$format" tests/data/read-aloud.tsv | cut -f3 | sed 's/\\n/\n/g' | split -l 12 - "$dir/part-$format-"
+        done
+        for part in "$dir"/part-*; do
+            case $part in *html*) printf '\001' ;; *) printf '\000' ;; esac | cat - "$part" >"$dir/seed-${part##*part-}" && rm "$part"
+        done
+        ;;
     lexicon) # behind the zero byte: a text
         printf 'siobhan\tʃɪˈvɔːn\n# names\nNew York\tnuː jɔːk\tlast\n\000Siobhan’s in New York.' >"$dir/seed-1"
         printf 'AT&T\teɪ tiː\tfirst\nc++\tsiː\n\000AT&T, C++' >"$dir/seed-2"

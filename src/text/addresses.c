@@ -116,7 +116,7 @@ static int is_border(uint32_t cp)
            (cp >= 0x2018 && cp <= 0x201F) || cp == 0x2026 || (cp >= 0x3000 && cp <= 0x3011) || cp >= 0xFF00;
 }
 
-static size_t scheme_size(const char *s, size_t n)
+size_t address_scheme(const char *s, size_t n)
 {
     static const char *const schemes[] = {"https://", "http://", "ftp://", "mailto:"};
     for (size_t i = 0; i < COUNT(schemes); i++)
@@ -130,7 +130,7 @@ int address_find(Address *a, const char *s, size_t n, size_t at, const char *lan
 {
     if (at && !strchr("(\"'<[", s[at - 1]) && !is_border(unicode_before(s, at)))
         return 0;
-    const size_t scheme = scheme_size(s + at, n - at);
+    const size_t scheme = address_scheme(s + at, n - at);
     size_t end = at;
     while (end < n && end - at < LONGEST) {
         size_t next = end;

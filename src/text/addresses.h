@@ -20,6 +20,9 @@ void address_say(Buf *out, const char *text, const Address *a, const char *langu
 /* Appends the text with all its addresses said; returns 1 if there is one, else 0 and out is as it was. */
 int addresses_rewrite(Buf *out, const char *text, size_t n, const char *language);
 
+/* Bytes of "https://" or the like at the beginning, or 0. */
+size_t address_scheme(const char *s, size_t n);
+
 /* The word for an ASCII sign in names of files, programs and hosts: "dot"; NULL: it has none. */
 const char *address_sign(char sign, const char *language);
 

@@ -243,8 +243,8 @@ static int fold_marks(Buf *out, const char *text, size_t n)
     return from != 0;
 }
 
-/* What only English has, addresses in all languages, then abbreviations, because their full stops would end a number; then numbers; then
- * case or marks. */
+/* What only English has, addresses in all languages, then abbreviations, because their full stops would end a
+ * number; then numbers; then case or marks. */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language)
 {
     const Language *l = language_find(language);

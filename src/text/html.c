@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "config/languages.h"
+#include "text/unicode.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 enum { MOST_WASTE = 8 }; /* times the text */
@@ -259,6 +260,7 @@ typedef struct Page {
     int pre_open;                   /* text has followed the last end of a line */
     char tag[24];
     size_t code; /* depth of <code> */
+    Buf plain;   /* scratch */
     int cells;   /* of the row, so far */
 } Page;
 
@@ -299,6 +301,22 @@ static void skip_element(Page *p, const Tag *open)
     p->at = begin;
 }
 
+/* Code has entities, too. */
+static void put_code(Page *p, size_t from, size_t to)
+{
+    buf_clear(&p->plain);
+    for (size_t i = from; i < to;) {
+        size_t size = 1;
+        const uint32_t cp = p->s[i] == '&' ? html_entity(p->s, to, i, &size) : 0;
+        if (cp)
+            unicode_append(&p->plain, cp);
+        else
+            buf_add(&p->plain, p->s + i, 1);
+        i += cp ? size : 1;
+    }
+    reading_code(p->r, p->plain.data ? p->plain.data : "", p->plain.size, from);
+}
+
 static void put(Page *p, size_t from, size_t to)
 {
     if (p->pre) {
@@ -309,7 +327,7 @@ static void put(Page *p, size_t from, size_t to)
         return;
     }
     if (p->code)
-        reading_code(p->r, p->s + from, to - from, from);
+        put_code(p, from, to);
     else
         html_put(p->r, p->s, p->n, from, to);
 }
@@ -426,7 +444,9 @@ int html_read(Reading *r, const char *text, size_t n)
     if (p.pre && (p.pre_lines || p.pre_open))
         reading_code_block(r, p.tag, strlen(p.tag), p.pre_lines + (size_t)p.pre_open, p.pre_at);
     reading_pause(r, PAUSE_STOP, n);
-    return reading_end(r, n);
+    const int failed = p.plain.failed;
+    buf_free(&p.plain);
+    return failed ? ERR_NOMEM : reading_end(r, n);
 }
 
 int html_is_likely(const char *text, size_t n)

@@ -75,7 +75,8 @@ static void add(Reading *r, const char *p, size_t n, size_t at, int moves)
     buf_add(&r->text, p, n);
     for (size_t i = 0; i < n; i++) {
         const uint32_t place = (uint32_t)(at + (moves ? i : 0));
-        buf_add(&r->places, &place, sizeof place);
+        r->last = place > r->last ? place : r->last; /* what is named stands behind what is in it */
+        buf_add(&r->places, &r->last, sizeof r->last);
     }
 }
 
@@ -200,7 +201,8 @@ static const char *code_sign(const Reading *r, const char *p, size_t n, size_t i
     case '&':
     case '#':
     case '+':
-        if (p[i] == ':' && !(before && behind))
+        if ((p[i] == ':' && !(before && behind)) || (p[i] == '.' && !behind) ||
+            (p[i] == '\\' && i + 1 < n && p[i + 1] == '|'))
             return NULL;
         return before || behind || p[i] == '-' || p[i] == '/' ? address_sign(p[i], r->language) : NULL;
     case '=':
@@ -223,6 +225,11 @@ static int is_decimal(const char *p, size_t n, size_t i)
 void reading_code(Reading *r, const char *p, size_t n, size_t at)
 {
     for (size_t i = 0; i < n;) {
+        const size_t scheme = address_scheme(p + i, n - i);
+        if (scheme) {
+            i += scheme;
+            continue;
+        }
         if (is_word(p[i])) {
             size_t end = i + 1;
             while (end < n && (is_word(p[end]) || is_decimal(p, n, end)) && !is_hump(p, n, end))
@@ -235,7 +242,8 @@ void reading_code(Reading *r, const char *p, size_t n, size_t at)
         }
         const char *word = r->language ? code_sign(r, p, n, i) : NULL;
         if (word) {
-            reading_pause(r, PAUSE_BLANK, at + i);
+            if (i)
+                reading_pause(r, PAUSE_BLANK, at + i);
             reading_say(r, word, strlen(word), at + i);
         }
         if (!strchr("'", p[i])) {

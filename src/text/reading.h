@@ -16,7 +16,8 @@ typedef enum { PAUSE_NONE, PAUSE_BLANK, PAUSE_SHORT, PAUSE_STOP } Pause;
 typedef struct Reading {
     const char *language; /* a primary code: "de" */
     Buf text;             /* UTF-8 */
-    Buf places;           /* uint32_t [text.size + 1]: bytes of the marked-up text */
+    Buf places;           /* uint32_t [text.size + 1]: bytes of the marked-up text, never going back */
+    uint32_t last;        /* of them */
     Pause pause;          /* before what comes next */
     size_t pause_at;
     Buf scratch;
