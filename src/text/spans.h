@@ -18,10 +18,11 @@ typedef enum {
     SPAN_ESPEAK,  /* espeak-ng's rules and dictionary */
     SPAN_LEXICON, /* an entry of the lexicon */
     SPAN_INLINE,  /* [[IPA]] in the text */
+    SPAN_LETTERS, /* rules for the letters of a language (front_end.h) */
     SPAN_RULE,    /* speakable.h: the name of a sign, a word of another script in Latin letters */
     SPAN_ORIGINS
 } SpanOrigin;
-const char *span_origin_name(SpanOrigin o); /* "espeak", "lexicon", "inline", "rule" */
+const char *span_origin_name(SpanOrigin o); /* "espeak", "lexicon", "inline", "letters", "rule" */
 
 /* Offsets are bytes: source in the text that was given to text_read, said in TextResult.cleaned, phonemes in
  * TextResult.phonemes. Blanks and marks of punctuation between spans belong to none. */

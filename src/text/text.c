@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unicode/uchar.h>
 #include <unicode/uversion.h>
 
 #include "base/hash.h"
@@ -11,6 +12,7 @@
 #include "config/bindings.h"
 #include "config/languages.h"
 #include "text/clean.h"
+#include "text/front_end.h"
 #include "text/language.h"
 #include "text/persian.h"
 #include "text/phonemes.h"
@@ -25,15 +27,16 @@
 struct TextEngine {
     const Config *cfg;
     TextAim aim;
-    Phonemes *phonemes; /* NULL in character mode */
+    Phonemes *phonemes; /* NULL: no language needs espeak-ng */
     Cleaner cleaner;
-    Lexicon *lexicon;     /* NULL: none */
-    Speakable *speakable; /* NULL: what is learned from is taken as it is */
+    FrontEnds fronts;
+    const FrontEnd *front; /* of the language that is read or spoken */
+    Speakable *speakable;  /* NULL: what is learned from is taken as it is */
     UnicodeScratch scratch;
     Buf words, cleaned, respelled;
 };
 
-/* Character mode needs no espeak-ng, and has no use for IPA. */
+/* Characters need no espeak-ng, and have no use for IPA. */
 int text_engine_open(TextEngine **out, const Config *cfg, TextAim aim, Err *err)
 {
     *out = NULL;
@@ -46,11 +49,12 @@ int text_engine_open(TextEngine **out, const Config *cfg, TextAim aim, Err *err)
     t->speakable = aim == TEXT_TO_SPEAK ? speakable_open() : NULL;
     if (rc < 0 || (aim == TEXT_TO_SPEAK && !t->speakable))
         rc = err_set(err, ERR_NOMEM, "no memory for the text cleaner");
-    const char *lexicon = cfg->lexicon_text;
-    if (!rc && cfg->use_phonemes && lexicon && *lexicon)
-        rc = lexicon_open(&t->lexicon, lexicon, strlen(lexicon),
-                          *cfg->lexicon ? cfg->lexicon : "the lexicon of the voice", cfg->lexicon_own, err);
-    if (!rc && cfg->use_phonemes)
+    const char *lexicon = cfg->lexicon_text ? cfg->lexicon_text : "";
+    if (!rc)
+        rc = front_ends_open(
+            &t->fronts, cfg->use_phonemes ? FRONT_ESPEAK : FRONT_CHARACTERS, lexicon, strlen(lexicon),
+            cfg->lexicon && *cfg->lexicon ? cfg->lexicon : "the lexicon of the voice", cfg->lexicon_own, err);
+    if (!rc && front_ends_need_espeak(&t->fronts))
         rc = phonemes_open(&t->phonemes, err);
     if (rc < 0) {
         text_engine_close(t);
@@ -66,7 +70,7 @@ void text_engine_close(TextEngine *t)
         return;
     phonemes_close(t->phonemes);
     clean_close(&t->cleaner);
-    lexicon_close(t->lexicon);
+    front_ends_close(&t->fronts);
     speakable_close(t->speakable);
     unicode_scratch_free(&t->scratch);
     buf_free(&t->words);
@@ -75,7 +79,7 @@ void text_engine_close(TextEngine *t)
     free(t);
 }
 
-const Lexicon *text_engine_lexicon(const TextEngine *t) { return t->lexicon; }
+const Lexicon *text_engine_lexicon(const TextEngine *t) { return t->fronts.all[0].words; }
 
 int text_engine_is_worn(const TextEngine *t)
 {
@@ -93,6 +97,18 @@ void text_result_free(TextResult *r)
     buf_free(&r->losses);
     text_block_free(&r->block);
 }
+
+/* What makes symbols of the language's words, from here on. Characters may be in small letters. */
+static void choose_front(TextEngine *t, const char *language)
+{
+    t->front = front_ends_find(&t->fronts, language);
+    t->cleaner.lower = t->front->kind == FRONT_CHARACTERS && t->cleaner.kind != CLEANER_NONE;
+}
+
+/* The voice that speaks, or NULL: espeak-ng does not. */
+static Phonemes *voice_of(const TextEngine *t) { return t->front->kind == FRONT_ESPEAK ? t->phonemes : NULL; }
+
+static int uses_ipa(const TextEngine *t) { return t->front->kind != FRONT_CHARACTERS; }
 
 /* The voice that speaks the language: asked for, the code's own, or that of the language
  * without its region. */
@@ -203,13 +219,22 @@ static const char *possessive(const char *ipa, size_t n)
     return "z";
 }
 
+/* Entries of the language win over those of all. */
+static int find_entry(const TextEngine *t, LexiconMatch *m, const char *text, size_t n, size_t at,
+                      int english)
+{
+    const Lexicon *own = t->front->words, *all = t->fronts.all[0].words;
+    return uses_ipa(t) && ((own && lexicon_find(own, m, text, n, at, english)) ||
+                           (all && all != own && lexicon_find(all, m, text, n, at, english)));
+}
+
 /* An entry of the lexicon at `at`: its bytes, or 0. found: in `said`, where its source is not known. */
 static size_t mark_entry(TextEngine *t, TextBlock *b, Buf *out, const char *text, size_t n, size_t at,
                          const char *language, int found)
 {
     LexiconMatch match;
     const int english = !strcmp(language, "en");
-    if (!lexicon_find(t->lexicon, &match, text, n, at, english) ||
+    if (!find_entry(t, &match, text, n, at, english) ||
         (!found && clean_is_abbreviation(text, n, at, language)))
         return 0;
     size_t size = match.size, behind = at + size;
@@ -240,7 +265,7 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
 {
     size_t size;
     const SayHow how =
-        speakable_judge(t->speakable, &t->words, &size, text, n, at, b->language, t->phonemes, found);
+        speakable_judge(t->speakable, &t->words, &size, text, n, at, b->language, voice_of(t), found);
     const TextMark m = {.source = (uint32_t)at,
                         .source_size = (uint32_t)size,
                         .origin = SPAN_RULE,
@@ -253,7 +278,7 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
         return size;
     case SAY_WORDS:
         add_blank(out);
-        if (t->phonemes && !t->words.failed && text_mark(b, out, &m, NULL, t->words.data, 0))
+        if (voice_of(t) && !t->words.failed && text_mark(b, out, &m, NULL, t->words.data, 0))
             break;
         buf_add(out, t->words.data, t->words.size); /* characters are the symbols */
         break;
@@ -271,12 +296,26 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
 /* Whether something in the text may have to be marked. */
 static int needs_marks(const TextEngine *t, const char *text, size_t n)
 {
-    if (t->lexicon || t->speakable)
+    if (t->fronts.all[0].words || t->front->words || t->front->kind == FRONT_LEXICON || t->speakable)
         return 1;
     for (size_t i = 0; i < n; i++)
         if ((uint8_t)text[i] >= 0xF3 || (text[i] == '[' && i + 1 < n && text[i + 1] == '['))
             return 1;
     return 0;
+}
+
+/* A letter, digit or sign for which the language has no rule: it is left out, and its bytes are returned. */
+static size_t lose_letter(const TextEngine *t, TextBlock *b, const char *text, size_t n, size_t at)
+{
+    char why[80];
+    size_t end = at;
+    const uint32_t cp = unicode_next(text, n, &end);
+    if (!unicode_is_letter(cp) && !(U_GET_GC_MASK((UChar32)cp) & (U_GC_N_MASK | U_GC_S_MASK)))
+        return 0;
+    snprintf(why, sizeof why, "the letters of '%s' in the lexicon have no rule for U+%04X", t->front->code,
+             cp);
+    add_loss(b, at, end - at, why);
+    return end - at;
 }
 
 /* b->normal -> b->marked. */
@@ -285,16 +324,25 @@ static void mark_written(TextEngine *t, TextBlock *b, const char *language)
     const char *text = b->normal.data;
     const size_t n = b->normal.size;
     for (size_t i = 0; i < n;) {
-        size_t size = t->phonemes ? inline_size(text, n, i) : 0;
+        size_t size = uses_ipa(t) ? inline_size(text, n, i) : 0;
         if (size) {
             mark_inline(t, b, text, i, size);
             i += size;
             continue;
         }
-        if ((size = t->lexicon ? mark_entry(t, b, &b->marked, text, n, i, language, 0) : 0) ||
-            (size = t->speakable && (uint8_t)text[i] >= 0x80 ? mark_speakable(t, b, &b->marked, text, n, i, 0)
-                                                             : 0)) {
+        const char *ipa;
+        const size_t letters = front_letters(t->front, text, n, i, &ipa);
+        if ((size = mark_entry(t, b, &b->marked, text, n, i, language, 0)) ||
+            (size = t->front->kind == FRONT_LEXICON && !letters ? lose_letter(t, b, text, n, i) : 0) ||
+            (size = t->speakable && (uint8_t)text[i] >= 0x80 && !letters
+                        ? mark_speakable(t, b, &b->marked, text, n, i, 0)
+                        : 0)) {
             i += size;
+            continue;
+        }
+        if (letters) {
+            buf_add(&b->marked, text + i, letters);
+            i += letters;
             continue;
         }
         size_t end = i;
@@ -313,7 +361,7 @@ static void mark_said(TextEngine *t, TextBlock *b, const char *language)
     const char *text = t->cleaned.data;
     const size_t n = t->cleaned.size;
     for (size_t i = 0; i < n;) {
-        size_t size = t->lexicon ? mark_entry(t, b, &b->said, text, n, i, language, 1) : 0;
+        size_t size = mark_entry(t, b, &b->said, text, n, i, language, 1);
         if (!size && t->speakable)
             size = mark_speakable(t, b, &b->said, text, n, i, 1);
         if (size) {
@@ -382,7 +430,8 @@ RejectReason text_read(TextEngine *t, TextBlock *b, TextResult *r, Str text, Str
     language_choose(b->language, t->cfg, column, id, b->normal.data, b->normal.size);
     language_primary(primary, b->language);
     memcpy(r->language, b->language, sizeof r->language);
-    if (t->phonemes && t->speakable && choose_voice(t, r, b->language) < 0)
+    choose_front(t, b->language);
+    if (voice_of(t) && t->speakable && choose_voice(t, r, b->language) < 0)
         return REJECT_LANGUAGE;
     const int marks = needs_marks(t, b->normal.data, b->normal.size);
     const Buf *written = &b->normal;
@@ -406,7 +455,7 @@ RejectReason text_read(TextEngine *t, TextBlock *b, TextResult *r, Str text, Str
         return no_memory(r);
     /* A line to learn from is not learned from without a part of it. */
     if (t->aim == TEXT_TO_LEARN && b->losses.size) {
-        snprintf(r->detail, sizeof r->detail, "[[...]]: %s", ((TextLoss *)(void *)b->losses.data)->why);
+        snprintf(r->detail, sizeof r->detail, "%s", ((TextLoss *)(void *)b->losses.data)->why);
         return REJECT_NO_PHONEMES;
     }
     return REJECT_NONE;
@@ -480,7 +529,8 @@ static void trim(uint32_t *from, uint32_t *size, const char *text)
 }
 
 /* Places of phonemes -> spans. */
-static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, const Buf *at, size_t from)
+static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, const Buf *at, size_t from,
+                      SpanOrigin origin)
 {
     const PhonemePlace *all = (const PhonemePlace *)(const void *)places->data;
     const uint32_t *said = (const uint32_t *)(const void *)at->data;
@@ -501,7 +551,7 @@ static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, cons
                          .said_size = said[p->text + p->text_size] - said[p->text],
                          .phonemes = p->phonemes,
                          .phonemes_size = p->phonemes_size,
-                         .origin = m ? m->origin : SPAN_ESPEAK};
+                         .origin = m ? m->origin : origin};
         trim(&span.said, &span.said_size, r->cleaned.data);
         trim(&span.phonemes, &span.phonemes_size, r->phonemes.data);
         if (span.phonemes_size)
@@ -556,12 +606,72 @@ static RejectReason make_phonemes(TextEngine *t, TextBlock *b, TextResult *r, si
         rc = phonemes_speak_marked(t->phonemes, &r->phonemes, spoken, text, n,
                                    spans || b->marks.size ? &marks : NULL);
     if (!rc && !places.failed && !at.failed)
-        add_spans(r, b, &places, &at, from);
+        add_spans(r, b, &places, &at, from, SPAN_ESPEAK);
     rc = rc < 0 || places.failed || at.failed ? ERR_NOMEM : 0;
     buf_free(&places);
     buf_free(&at);
     return rc ? no_memory(r) : REJECT_NONE;
 }
+
+/* The characters are the symbols. */
+static RejectReason make_characters(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
+                                    size_t *spoken)
+{
+    (void)t;
+    add_cleaned(&r->cleaned, b, b->said.data + from, n, NULL);
+    buf_add(&r->phonemes, r->cleaned.data, r->cleaned.size);
+    *spoken = r->cleaned.size;
+    return REJECT_NONE;
+}
+
+/* Phonemes by the rules for letters, word by word; what no rule is for is a mark of punctuation. */
+static RejectReason make_letters(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
+                                 size_t *spoken)
+{
+    const char *text = b->said.data + from, *ipa;
+    Buf places = {0}, at = {0};
+    PhonemePlace word = {0};
+    add_cleaned(&r->cleaned, b, text, n, &at);
+    for (size_t i = 0; i <= n;) {
+        size_t end = i, size = 0, letters = i < n ? front_letters(t->front, text, n, i, &ipa) : 0;
+        const uint32_t cp = i < n ? unicode_next(text, n, &end) : ' ';
+        if (letters)
+            size = strlen(ipa);
+        else
+            ipa = mark_ipa(b, cp, &size);
+        const int sounds = letters || ipa;
+        if (word.text_size && (!letters || word.mark)) { /* the word is over */
+            word.phonemes_size = (uint32_t)r->phonemes.size - word.phonemes;
+            buf_add(&places, &word, sizeof word);
+            word.text_size = 0;
+        }
+        if (sounds && !word.text_size)
+            word = (PhonemePlace){(uint32_t)i, 0, (uint32_t)r->phonemes.size, 0, letters ? 0 : cp};
+        end = letters ? i + letters : i < n ? end : n + 1;
+        if (letters && i && u_isdigit(text[i]) && u_isdigit(text[i - 1])) /* a word for each digit */
+            buf_add(&r->phonemes, " ", 1);
+        if (sounds)
+            buf_add(&r->phonemes, ipa, size);
+        else if (i < n && tokens_find(cp) >= 0)
+            buf_add(&r->phonemes, text + i, end - i);
+        word.text_size += sounds ? (uint32_t)(end - i) : 0;
+        *spoken += size;
+        i = end;
+    }
+    if (t->aim == TEXT_TO_SPEAK && !places.failed && !at.failed)
+        add_spans(r, b, &places, &at, from, SPAN_LETTERS);
+    const int failed = places.failed || at.failed;
+    buf_free(&places);
+    buf_free(&at);
+    return failed ? no_memory(r) : REJECT_NONE;
+}
+
+/* --- the table of front ends --- */
+
+typedef RejectReason MakeSymbols(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
+                                 size_t *spoken);
+static MakeSymbols *const make_symbols[FRONT_KINDS] = {
+    [FRONT_ESPEAK] = make_phonemes, [FRONT_CHARACTERS] = make_characters, [FRONT_LEXICON] = make_letters};
 
 static void clear_result(TextResult *r)
 {
@@ -577,15 +687,10 @@ RejectReason text_speak(TextEngine *t, TextBlock *b, TextResult *r, size_t from,
     size_t spoken = 0;
     clear_result(r);
     memcpy(r->language, b->language, sizeof r->language);
-    if (!t->phonemes) {
-        add_cleaned(&r->cleaned, b, b->said.data + from, n, NULL);
-        buf_add(&r->phonemes, r->cleaned.data, r->cleaned.size);
-        spoken = r->cleaned.size;
-    } else {
-        RejectReason why = make_phonemes(t, b, r, from, n, &spoken);
-        if (why)
-            return why;
-    }
+    choose_front(t, b->language);
+    RejectReason why = make_symbols[t->front->kind](t, b, r, from, n, &spoken);
+    if (why)
+        return why;
     if (spoken == 0) {
         snprintf(r->detail, sizeof r->detail, "only punctuation is left of \"%.*s\"",
                  (int)utf8_cut(r->cleaned.data, r->cleaned.size, SHOWN_BYTES), r->cleaned.data);
@@ -621,7 +726,8 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str column, St
 int text_is_guess(TextEngine *t, Buf *ipa, const char *language, Str word)
 {
     TextResult ignored = {0};
-    if (!t->phonemes || choose_voice(t, &ignored, language) < 0)
+    choose_front(t, language);
+    if (!voice_of(t) || choose_voice(t, &ignored, language) < 0)
         return 0;
     int known = phonemes_knows(t->phonemes, word.p, word.n);
     if (known)
@@ -661,8 +767,8 @@ Hash128 text_settings_hash(const Config *cfg)
     Hash128 symbols = tokens_hash();
     hasher_bytes(&h, &symbols, sizeof symbols);
     config_hash_bound(&h, cfg, BOUND_TEXT_CACHE);
-    const char *lexicon = cfg->use_phonemes ? cfg->lexicon_text : NULL; /* its lines, not the file's name */
-    if (lexicon && *lexicon)
+    const char *lexicon = cfg->lexicon_text; /* its lines, not the file's name */
+    if (lexicon && *lexicon && (cfg->use_phonemes || strstr(lexicon, "%language")))
         hasher_str(&h, lexicon);
     int failed =
         cfg->use_phonemes && phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
