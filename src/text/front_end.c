@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "text/language.h"
+#include "text/tokens.h"
 
 typedef struct Letter {
     const char *letters, *ipa; /* letters: small ones */
@@ -225,4 +226,42 @@ size_t front_letters(const FrontEnd *f, const char *text, size_t n, size_t at, c
         }
     }
     return 0;
+}
+
+/* --- speaking --- */
+
+static int is_digit(const char *text, size_t at) { return text[at] >= '0' && text[at] <= '9'; }
+
+/* A word is what stands between blanks and marks of punctuation; those are kept. */
+int front_speak(const FrontEnd *f, Buf *out, size_t *spoken, const char *text, size_t n,
+                const PhonemeMarks *marks)
+{
+    PhonemePlace word = {0};
+    for (size_t i = 0; i <= n;) {
+        const char *ipa = NULL;
+        const size_t letters = i < n ? front_letters(f, text, n, i, &ipa) : 0;
+        size_t end = i, size = letters ? strlen(ipa) : 0;
+        const uint32_t cp = i < n ? unicode_next(text, n, &end) : ' ';
+        if (!letters)
+            ipa = marks->ipa(marks->arg, cp, &size);
+        if (word.text_size && (!letters || word.mark)) { /* the word is over */
+            word.phonemes_size = (uint32_t)out->size - word.phonemes;
+            if (marks->places)
+                buf_add(marks->places, &word, sizeof word);
+            word.text_size = 0;
+        }
+        if (ipa && !word.text_size)
+            word = (PhonemePlace){(uint32_t)i, 0, (uint32_t)out->size, 0, letters ? 0 : cp};
+        end = letters ? i + letters : i < n ? end : n + 1;
+        if (letters && i && is_digit(text, i) && is_digit(text, i - 1)) /* a word for each */
+            buf_str(out, " ");
+        if (ipa)
+            buf_add(out, ipa, size);
+        else if (i < n && tokens_find(cp) >= 0)
+            buf_add(out, text + i, end - i);
+        word.text_size += ipa ? (uint32_t)(end - i) : 0;
+        *spoken += size;
+        i = end;
+    }
+    return out->failed ? ERR_NOMEM : 0;
 }

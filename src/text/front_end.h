@@ -11,7 +11,7 @@
  *     %language tok lexicon
  *     toki<TAB>ˈtoki           as in any lexicon
  *     %letters
- *     k<TAB>k                  letters in a row, TAB, IPA; nothing behind the TAB: they are silent
+ *     k<TAB>k                  letters in a row, TAB, IPA; nothing between two TABs: they are silent
  *
  * It ends with the next section; "%language any" goes on with entries for every language. At one place of a
  * word the rule with the most letters is used; case does not count. Threads: several may look up. */
@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "text/lexicon.h"
+#include "text/phonemes.h"
 
 typedef enum { FRONT_ESPEAK, FRONT_CHARACTERS, FRONT_LEXICON, FRONT_KINDS } FrontKind;
 
@@ -51,5 +52,9 @@ int front_ends_need_espeak(const FrontEnds *f);
 
 /* The rule for the letters at `at`: their bytes and the IPA; 0: there is none. */
 size_t front_letters(const FrontEnd *f, const char *text, size_t n, size_t at, const char **ipa);
+
+/* As phonemes_speak_marked, by these rules. 0 or ERR_NOMEM. */
+int front_speak(const FrontEnd *f, Buf *out, size_t *spoken, const char *text, size_t n,
+                const PhonemeMarks *marks);
 
 #endif

@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/uchar.h>
-#include <unicode/uversion.h>
 
-#include "base/hash.h"
 #include "base/utf8.h"
-#include "config/bindings.h"
-#include "config/languages.h"
 #include "text/clean.h"
 #include "text/front_end.h"
 #include "text/language.h"
@@ -21,7 +17,6 @@
 #include "text/tokens.h"
 #include "text/unicode.h"
 
-#define TEXT_VERSION 2 /* of the path as a whole */
 #define SHOWN_BYTES 60 /* of a text in a message */
 
 struct TextEngine {
@@ -410,7 +405,7 @@ void text_language(const TextEngine *t, char out[16], Str text, Str column)
     language_choose(out, t->cfg, column, (Str){"", 0}, text.p, text.n);
 }
 
-/* The order is part of the cache key: TEXT_VERSION changes with it. */
+/* The order is part of the cache key: TEXT_VERSION (text_settings.c) changes with it. */
 RejectReason text_read(TextEngine *t, TextBlock *b, TextResult *r, Str text, Str column, Str id)
 {
     char primary[LANGUAGE_MAX];
@@ -580,98 +575,87 @@ static int speak_persian(TextEngine *t, TextBlock *b, TextResult *r, const char 
     return rc;
 }
 
-/* Phonemes of a piece, by espeak-ng and by its marks. */
-static RejectReason make_phonemes(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
-                                  size_t *spoken)
+/* --- the table of front ends --- */
+
+/* Appends the symbols of a piece's words to r->phonemes. */
+typedef int SpeakWords(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n, size_t *spoken,
+                       const PhonemeMarks *marks);
+
+static int speak_espeak(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n,
+                        size_t *spoken, const PhonemeMarks *marks)
 {
-    const char *text = b->said.data + from;
-    Buf places = {0}, at = {0};
-    const int spans = t->aim == TEXT_TO_SPEAK;
-    if (choose_voice(t, r, b->language) < 0)
+    int rc = speak_words(t, b, text, n);
+    if (!rc && strcmp(phonemes_voice(t->phonemes), "fa") == 0)
+        return speak_persian(t, b, r, text, n, spoken, marks->places);
+    if (!rc)
+        rc = phonemes_speak_marked(t->phonemes, &r->phonemes, spoken, text, n,
+                                   marks->places || b->marks.size ? marks : NULL);
+    return rc;
+}
+
+static int speak_characters(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n,
+                            size_t *spoken, const PhonemeMarks *marks)
+{
+    (void)t;
+    (void)marks;
+    add_cleaned(&r->phonemes, b, text, n, NULL);
+    *spoken = r->phonemes.size;
+    return 0;
+}
+
+static int speak_letters(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n,
+                         size_t *spoken, const PhonemeMarks *marks)
+{
+    (void)b;
+    return front_speak(t->front, &r->phonemes, spoken, text, n, marks);
+}
+
+static const struct {
+    SpeakWords *speak;
+    int has_spans;
+    SpanOrigin origin; /* of words that are no marks */
+} front_kinds[FRONT_KINDS] = {[FRONT_ESPEAK] = {speak_espeak, 1, SPAN_ESPEAK},
+                              [FRONT_CHARACTERS] = {speak_characters, 0, SPAN_ESPEAK},
+                              [FRONT_LEXICON] = {speak_letters, 1, SPAN_LETTERS}};
+
+/* The voice for the language, and that it can read the text. */
+static RejectReason check_voice(TextEngine *t, TextResult *r, const char *language, const char *text,
+                                size_t n)
+{
+    if (choose_voice(t, r, language) < 0)
         return REJECT_LANGUAGE;
     const char *voice = phonemes_voice(t->phonemes);
     uint32_t cp = t->speakable ? 0 : find_unreadable(voice, text, n);
-    if (cp) {
-        const char *hint = speakable_hint(voice);
-        snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s%s", voice, cp,
-                 hint ? "; " : "", hint ? hint : "");
-        return REJECT_NO_PHONEMES;
-    }
+    if (!cp)
+        return REJECT_NONE;
+    const char *hint = speakable_hint(voice);
+    snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s%s", voice, cp,
+             hint ? "; " : "", hint ? hint : "");
+    return REJECT_NO_PHONEMES;
+}
+
+/* Symbols of a piece, by the front end of its language and by its marks. */
+static RejectReason make_symbols(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
+                                 size_t *spoken)
+{
+    const char *text = b->said.data + from;
+    Buf places = {0}, at = {0};
+    choose_front(t, b->language);
+    const FrontKind kind = t->front->kind;
+    const int spans = t->aim == TEXT_TO_SPEAK && front_kinds[kind].has_spans;
+    const RejectReason why = voice_of(t) ? check_voice(t, r, b->language, text, n) : REJECT_NONE;
+    if (why)
+        return why;
     const PhonemeMarks marks = {mark_ipa, b, spans ? &places : NULL};
     add_cleaned(&r->cleaned, b, text, n, spans ? &at : NULL);
-    int rc = speak_words(t, b, text, n);
-    if (!rc && strcmp(voice, "fa") == 0)
-        rc = speak_persian(t, b, r, text, n, spoken, marks.places);
-    else if (!rc)
-        rc = phonemes_speak_marked(t->phonemes, &r->phonemes, spoken, text, n,
-                                   spans || b->marks.size ? &marks : NULL);
-    if (!rc && !places.failed && !at.failed)
-        add_spans(r, b, &places, &at, from, SPAN_ESPEAK);
+    int rc = front_kinds[kind].speak(t, b, r, text, n, spoken, &marks);
+    if (!rc && !places.failed && !at.failed && spans)
+        add_spans(r, b, &places, &at, from, front_kinds[kind].origin);
     rc = rc < 0 || places.failed || at.failed ? ERR_NOMEM : 0;
     buf_free(&places);
     buf_free(&at);
     return rc ? no_memory(r) : REJECT_NONE;
 }
-
-/* The characters are the symbols. */
-static RejectReason make_characters(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
-                                    size_t *spoken)
-{
-    (void)t;
-    add_cleaned(&r->cleaned, b, b->said.data + from, n, NULL);
-    buf_add(&r->phonemes, r->cleaned.data, r->cleaned.size);
-    *spoken = r->cleaned.size;
-    return REJECT_NONE;
-}
-
-/* Phonemes by the rules for letters, word by word; what no rule is for is a mark of punctuation. */
-static RejectReason make_letters(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
-                                 size_t *spoken)
-{
-    const char *text = b->said.data + from, *ipa;
-    Buf places = {0}, at = {0};
-    PhonemePlace word = {0};
-    add_cleaned(&r->cleaned, b, text, n, &at);
-    for (size_t i = 0; i <= n;) {
-        size_t end = i, size = 0, letters = i < n ? front_letters(t->front, text, n, i, &ipa) : 0;
-        const uint32_t cp = i < n ? unicode_next(text, n, &end) : ' ';
-        if (letters)
-            size = strlen(ipa);
-        else
-            ipa = mark_ipa(b, cp, &size);
-        const int sounds = letters || ipa;
-        if (word.text_size && (!letters || word.mark)) { /* the word is over */
-            word.phonemes_size = (uint32_t)r->phonemes.size - word.phonemes;
-            buf_add(&places, &word, sizeof word);
-            word.text_size = 0;
-        }
-        if (sounds && !word.text_size)
-            word = (PhonemePlace){(uint32_t)i, 0, (uint32_t)r->phonemes.size, 0, letters ? 0 : cp};
-        end = letters ? i + letters : i < n ? end : n + 1;
-        if (letters && i && u_isdigit(text[i]) && u_isdigit(text[i - 1])) /* a word for each digit */
-            buf_add(&r->phonemes, " ", 1);
-        if (sounds)
-            buf_add(&r->phonemes, ipa, size);
-        else if (i < n && tokens_find(cp) >= 0)
-            buf_add(&r->phonemes, text + i, end - i);
-        word.text_size += sounds ? (uint32_t)(end - i) : 0;
-        *spoken += size;
-        i = end;
-    }
-    if (t->aim == TEXT_TO_SPEAK && !places.failed && !at.failed)
-        add_spans(r, b, &places, &at, from, SPAN_LETTERS);
-    const int failed = places.failed || at.failed;
-    buf_free(&places);
-    buf_free(&at);
-    return failed ? no_memory(r) : REJECT_NONE;
-}
-
-/* --- the table of front ends --- */
-
-typedef RejectReason MakeSymbols(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
-                                 size_t *spoken);
-static MakeSymbols *const make_symbols[FRONT_KINDS] = {
-    [FRONT_ESPEAK] = make_phonemes, [FRONT_CHARACTERS] = make_characters, [FRONT_LEXICON] = make_letters};
 
 static void clear_result(TextResult *r)
 {
@@ -687,8 +671,7 @@ RejectReason text_speak(TextEngine *t, TextBlock *b, TextResult *r, size_t from,
     size_t spoken = 0;
     clear_result(r);
     memcpy(r->language, b->language, sizeof r->language);
-    choose_front(t, b->language);
-    RejectReason why = make_symbols[t->front->kind](t, b, r, from, n, &spoken);
+    RejectReason why = make_symbols(t, b, r, from, n, &spoken);
     if (why)
         return why;
     if (spoken == 0) {
@@ -733,45 +716,4 @@ int text_is_guess(TextEngine *t, Buf *ipa, const char *language, Str word)
     if (known)
         return known < 0 ? known : 0;
     return phonemes_speak(t->phonemes, ipa, NULL, word.p, word.n) < 0 ? ERR_NOMEM : 1;
-}
-
-/* The 13,100 lines of LJSpeech have 1.06 symbols a character in the mean, 99 % of them at most 1.22. */
-int text_likely_tokens(const Config *cfg, int characters)
-{
-    double symbols = (cfg->use_phonemes ? 1.25 : 1.1) * characters;
-    return (int)(symbols * (cfg->add_blank ? 2 : 1)) + 2;
-}
-
-/* Anything that could change one token of one line must be in here; the settings among it are marked in the
- * option table. */
-Hash128 text_settings_hash(const Config *cfg)
-{
-    Hasher h = {0};
-    Hash128 none = {0, 0};
-    if (hasher_open(&h) < 0)
-        return none;
-    char code[LANGUAGE_MAX] = "", dictionary[LANGUAGE_MAX];
-    UVersionInfo icu;
-    char icu_text[U_MAX_VERSION_STRING_LENGTH];
-    u_getVersion(icu);
-    u_versionToString(icu, icu_text);
-    /* The dictionary of the language that most lines will be in is hashed byte by byte. */
-    const char *spoken =
-        cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
-    language_normalise(code, spoken, strlen(spoken));
-    language_primary(dictionary, language_voice(code));
-    const Language *l = language_find(dictionary);
-    hasher_u64(&h, TEXT_VERSION);
-    hasher_u64(&h, CLEAN_VERSION);
-    hasher_str(&h, icu_text);
-    Hash128 symbols = tokens_hash();
-    hasher_bytes(&h, &symbols, sizeof symbols);
-    config_hash_bound(&h, cfg, BOUND_TEXT_CACHE);
-    const char *lexicon = cfg->lexicon_text; /* its lines, not the file's name */
-    if (lexicon && *lexicon && (cfg->use_phonemes || strstr(lexicon, "%language")))
-        hasher_str(&h, lexicon);
-    int failed =
-        cfg->use_phonemes && phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
-    Hash128 hash = hasher_close(&h);
-    return failed ? none : hash;
 }
