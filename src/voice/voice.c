@@ -242,7 +242,8 @@ int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const
     return rc;
 }
 
-int spoken_add(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg, Err *err)
+int spoken_add_marks(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg,
+                     Err *err)
 {
     for (size_t i = 0; i < part->wishes.mark_count; i++) {
         const VoiceMark *m = &part->wishes.marks[i];
@@ -251,9 +252,18 @@ int spoken_add(Spoken *out, const VoicePart *part, int64_t from, int64_t to, con
                          : strdup(m->name);
         if (!name)
             return err_set(err, ERR_NOMEM, "no memory for a mark");
-        out->marks[out->mark_count++] =
-            (SpokenMark){name, (double)from / cfg->sample_rate + voice_mark_seconds(m, cfg)};
+        const double at = (double)from / cfg->sample_rate + voice_mark_seconds(m, cfg),
+                     end = (double)to / cfg->sample_rate;
+        out->marks[out->mark_count++] = (SpokenMark){name, at < end ? at : end};
     }
+    return 0;
+}
+
+int spoken_add(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg, Err *err)
+{
+    int rc = spoken_add_marks(out, part, from, to, cfg, err);
+    if (rc)
+        return rc;
     size_t have = out->said ? strlen(out->said) : 0, more = strlen(part->said);
     char *said = realloc(out->said, have + more + 2);
     if (!said)

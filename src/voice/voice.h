@@ -86,6 +86,9 @@ typedef int (*VoiceSink)(void *arg, const VoicePart *part, const float *samples,
 /* sink NULL: the samples are collected in out; otherwise out->samples stays NULL. Errors as
  * voice_language_check has them, before anything is spoken. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err);
+/* Adds the marks of a part whose sound begins at sample `from` of the text and ends at `to`. */
+int spoken_add_marks(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg,
+                     Err *err);
 /* Adds a part to the counts, to `said` and to the marks: samples from..to are its own. */
 int spoken_add(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg, Err *err);
 void spoken_free(Spoken *s);

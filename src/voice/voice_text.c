@@ -271,6 +271,16 @@ static int keep_beginning(VoiceText *t, VoicePart *part)
     return rc;
 }
 
+/* A break comes behind control i, and no word between them. */
+static int break_follows(const VoiceText *t, const TextResult *r, size_t i)
+{
+    const TextControl *all = (const TextControl *)(const void *)r->controls.data;
+    for (size_t k = i + 1; k < r->controls.size / sizeof *all && all[k].token == all[i].token; k++)
+        if (control_of(t, &all[k])->kind == MARKUP_BREAK)
+            return 1;
+    return 0;
+}
+
 /* What the controls of a piece mean for its symbols, and for what comes behind it. last: no words follow. */
 static int keep_wishes(VoiceText *t, VoicePart *part, const TextResult *r, int last, Err *err)
 {
@@ -286,7 +296,7 @@ static int keep_wishes(VoiceText *t, VoicePart *part, const TextResult *r, int l
         if (c->kind == MARKUP_MANNER)
             rc = voice_wishes_turn(w, symbol, &c->manner);
         else if (c->kind == MARKUP_MARK)
-            rc = voice_wishes_mark(w, markup_string(t->markup, c->name), to);
+            rc = voice_wishes_mark(w, markup_string(t->markup, c->name), break_follows(t, r, i) ? from : to);
         else if (to == part->symbols && !last) {
             rc = voice_wishes_pause(w, from, to, c->seconds, t->after_break ? 0 : -HEAD_FRAMES);
             t->after_break = 1;
