@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "text/clean.h"
+#include "text/controls.h"
 #include "text/front_end.h"
 #include "text/language.h"
 #include "text/persian.h"
@@ -89,6 +90,7 @@ void text_result_free(TextResult *r)
     buf_free(&r->tokens);
     buf_free(&r->unknown);
     buf_free(&r->spans);
+    buf_free(&r->controls);
     buf_free(&r->losses);
     text_block_free(&r->block);
 }
@@ -288,6 +290,23 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
     return size;
 }
 
+/* A control stands in its own phonemes, until controls_take. Returns its bytes, or 0: there is none. */
+static size_t mark_control(TextBlock *b, const char *text, size_t n, size_t at, uint32_t *controls)
+{
+    char own[5] = "";
+    size_t end = at;
+    if (!b->markup || (uint8_t)text[at] != 0xEF || unicode_next(text, n, &end) != MARKUP_CONTROL)
+        return 0;
+    const TextMark m = {.source = (uint32_t)at,
+                        .source_size = (uint32_t)(end - at),
+                        .is_control = 1,
+                        .control = b->control + *controls};
+    utf8_put(own, UNICODE_STAND_IN + (uint32_t)(b->marks.size / sizeof m));
+    text_mark(b, &b->marked, &m, own, NULL, 0);
+    (*controls)++;
+    return end - at;
+}
+
 /* Whether something in the text may have to be marked. */
 static int needs_marks(const TextEngine *t, const char *text, size_t n)
 {
@@ -318,8 +337,14 @@ static void mark_written(TextEngine *t, TextBlock *b, const char *language)
 {
     const char *text = b->normal.data;
     const size_t n = b->normal.size;
+    uint32_t controls = 0;
     for (size_t i = 0; i < n;) {
-        size_t size = uses_ipa(t) ? inline_size(text, n, i) : 0;
+        size_t size = mark_control(b, text, n, i, &controls);
+        if (size) {
+            i += size;
+            continue;
+        }
+        size = uses_ipa(t) ? inline_size(text, n, i) : 0;
         if (size) {
             mark_inline(t, b, text, i, size);
             i += size;
@@ -494,14 +519,21 @@ static void add_written(Buf *out, const TextBlock *b, const TextMark *m)
         buf_add(out, b->strings.data + m->ipa, m->ipa_size);
 }
 
-/* The piece with words for marks. at [n + 1]: where each of its bytes has gone; NULL: nobody asks. */
-static void add_cleaned(Buf *out, const TextBlock *b, const char *text, size_t n, Buf *at)
+/* The piece with words for marks. at [n + 1]: where each of its bytes has gone; NULL: nobody asks. controls:
+ * they stay where they are. */
+static void add_cleaned(Buf *out, const TextBlock *b, const char *text, size_t n, int controls, Buf *at)
 {
     for (size_t i = 0; i < n;) {
         size_t from = i;
         const uint32_t place = (uint32_t)out->size;
         const TextMark *m = text_mark_of(b, unicode_next(text, n, &i));
-        if (m)
+        if (m && m->is_control && !controls) {
+            const int apart = out->size && out->data[out->size - 1] != ' ';
+            if (!apart && i < n && text[i] == ' ')
+                i++;
+        } else if (m && m->is_control)
+            buf_add(out, text + from, i - from);
+        else if (m)
             add_written(out, b, m);
         else
             buf_add(out, text + from, i - from);
@@ -549,7 +581,7 @@ static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, cons
                          .origin = m ? m->origin : origin};
         trim(&span.said, &span.said_size, r->cleaned.data);
         trim(&span.phonemes, &span.phonemes_size, r->phonemes.data);
-        if (span.phonemes_size)
+        if (span.phonemes_size && !(m && m->is_control))
             buf_add(&r->spans, &span, sizeof span);
     }
 }
@@ -598,8 +630,8 @@ static int speak_characters(TextEngine *t, TextBlock *b, TextResult *r, const ch
 {
     (void)t;
     (void)marks;
-    add_cleaned(&r->phonemes, b, text, n, NULL);
-    *spoken = r->phonemes.size;
+    add_cleaned(&r->phonemes, b, text, n, 1, NULL);
+    *spoken = r->cleaned.size;
     return 0;
 }
 
@@ -647,7 +679,7 @@ static RejectReason make_symbols(TextEngine *t, TextBlock *b, TextResult *r, siz
     if (why)
         return why;
     const PhonemeMarks marks = {mark_ipa, b, spans ? &places : NULL};
-    add_cleaned(&r->cleaned, b, text, n, spans ? &at : NULL);
+    add_cleaned(&r->cleaned, b, text, n, 0, spans ? &at : NULL);
     int rc = front_kinds[kind].speak(t, b, r, text, n, spoken, &marks);
     if (!rc && !places.failed && !at.failed && spans)
         add_spans(r, b, &places, &at, from, front_kinds[kind].origin);
@@ -659,7 +691,8 @@ static RejectReason make_symbols(TextEngine *t, TextBlock *b, TextResult *r, siz
 
 static void clear_result(TextResult *r)
 {
-    Buf *const all[] = {&r->cleaned, &r->phonemes, &r->tokens, &r->unknown, &r->spans, &r->losses};
+    Buf *const all[] = {&r->cleaned, &r->phonemes, &r->tokens,  &r->unknown,
+                        &r->spans,   &r->losses,   &r->controls};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         buf_clear(all[i]);
     r->language[0] = r->detail[0] = 0;
@@ -674,6 +707,10 @@ RejectReason text_speak(TextEngine *t, TextBlock *b, TextResult *r, size_t from,
     RejectReason why = make_symbols(t, b, r, from, n, &spoken);
     if (why)
         return why;
+    if (b->markup && controls_take(r, b))
+        return no_memory(r);
+    if (b->markup)
+        spoken = controls_has_letter(r->phonemes.data, r->phonemes.size);
     if (spoken == 0) {
         snprintf(r->detail, sizeof r->detail, "only punctuation is left of \"%.*s\"",
                  (int)utf8_cut(r->cleaned.data, r->cleaned.size, SHOWN_BYTES), r->cleaned.data);
@@ -681,7 +718,16 @@ RejectReason text_speak(TextEngine *t, TextBlock *b, TextResult *r, size_t from,
     }
     uint16_t bos = TOKEN_BOS, eos = TOKEN_EOS;
     buf_add(&r->tokens, &bos, sizeof bos);
-    tokens_encode(&r->tokens, &r->unknown, r->phonemes.data, r->phonemes.size, t->cfg->add_blank);
+    TextControl *controls = (TextControl *)(void *)r->controls.data;
+    size_t done = 0;
+    for (size_t i = 0; i < r->controls.size / sizeof *controls; i++) {
+        const size_t to = controls[i].phonemes;
+        tokens_encode(&r->tokens, &r->unknown, r->phonemes.data + done, to - done, t->cfg->add_blank);
+        controls[i].token = (uint32_t)(r->tokens.size / sizeof(uint16_t));
+        done = to;
+    }
+    tokens_encode(&r->tokens, &r->unknown, r->phonemes.data + done, r->phonemes.size - done,
+                  t->cfg->add_blank);
     buf_add(&r->tokens, &eos, sizeof eos);
     buf_add(&r->phonemes, "", 1);
     if (r->phonemes.failed || r->tokens.failed || r->unknown.failed || r->cleaned.failed || r->spans.failed)
