@@ -269,7 +269,7 @@ static void close_say_as(Ssml *d, const Frame *f)
     language_of(d, f, language);
     buf_clear(&d->as);
     if (!ssml_say_as(&d->as, d->inside.data ? d->inside.data : "", d->inside.size, as,
-                     markup_string(d->s, d->format), language))
+                     markup_string(d->s, d->format), language, d->use->phonemes))
         markup_note(d->s, f->from, "interpret-as=\"%.40s\" is not known: the text is read as it is", as);
     say_instead(d, d->as.data ? d->as.data : "", d->as.size, f->from, d->xml.at);
     d->blank = 1;

@@ -150,8 +150,24 @@ int ssml_strength(double *seconds, const char *value)
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Letter by letter: capitals, as a small "a" is an article. */
-static void say_characters(Buf *out, const char *p, size_t n)
+/* A mark that would otherwise be a pause; NULL: it is none. */
+static const char *sign_name(uint32_t cp)
+{
+    static const struct {
+        char sign;
+        const char *name;
+    } names[] = {{'.', "dot"},           {',', "comma"},   {'-', "dash"},      {'/', "slash"},
+                 {'_', "underscore"},    {':', "colon"},   {';', "semicolon"}, {'!', "exclamation mark"},
+                 {'?', "question mark"}, {'(', "bracket"}, {')', "bracket"},   {'\'', "apostrophe"},
+                 {'"', "quote"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cp == (uint32_t)names[i].sign)
+            return names[i].name;
+    return NULL;
+}
+
+/* Letter by letter, capitals; but "A" alone is an article. */
+static void say_characters(Buf *out, const char *p, size_t n, int english, int phonemes)
 {
     for (size_t i = 0; i < n;) {
         const size_t from = i;
@@ -160,7 +176,11 @@ static void say_characters(Buf *out, const char *p, size_t n)
             continue;
         if (out->size)
             buf_str(out, " ");
-        if (cp >= 'a' && cp <= 'z')
+        if (english && phonemes && (cp | 32) == 'a')
+            buf_str(out, "[[ˈeɪ]]");
+        else if (sign_name(cp))
+            buf_str(out, english ? sign_name(cp) : ",");
+        else if (cp >= 'a' && cp <= 'z')
             unicode_append(out, cp - 32);
         else
             buf_add(out, p + from, i - from);
@@ -307,7 +327,8 @@ static int is_one_of(const char *what, const char *const *all)
     return 0;
 }
 
-int ssml_say_as(Buf *out, const char *p, size_t n, const char *as, const char *format, const char *language)
+int ssml_say_as(Buf *out, const char *p, size_t n, const char *as, const char *format, const char *language,
+                int phonemes)
 {
     static const char *const
         letters[] = {"characters", "spell-out", "verbatim", NULL},
@@ -324,7 +345,7 @@ int ssml_say_as(Buf *out, const char *p, size_t n, const char *as, const char *f
     if (!n)
         return 1;
     if (is_one_of(as, letters))
-        say_characters(out, p, n);
+        say_characters(out, p, n, !strcmp(language, "en"), phonemes);
     else if (is_one_of(as, digits))
         say_digits(out, p, n, 0);
     else if (is_one_of(as, phones))

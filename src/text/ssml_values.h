@@ -15,9 +15,9 @@ int ssml_emphasis(MarkupManner *m, const char *value); /* "strong", "moderate", 
 int ssml_time(double *seconds, const char *value);     /* "2s", "500ms" */
 int ssml_strength(double *seconds, const char *value); /* "none" .. "x-strong" */
 
-/* Appends the text as it is to be read. language: a primary code. 0: interpret_as is not known, and the text
- * stays as it is. */
+/* Appends the text as it is to be read. language: a primary code. phonemes: as TextFormatUse. 0: interpret_as
+ * is not known, and the text stays as it is. */
 int ssml_say_as(Buf *out, const char *text, size_t n, const char *interpret_as, const char *format,
-                const char *language);
+                const char *language, int phonemes);
 
 #endif
