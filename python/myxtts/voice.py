@@ -204,7 +204,7 @@ class Voice:
         speaker: one of self.speakers; None: the first. reference: a recording in whose voice to speak. speed: 1.2 is a fifth
         faster (0.25 .. 4). pitch: semitones up or down (-24 .. 24). language: one of self.languages, for any speaker; None: the usual
         one. A language, or letters, that the voice was never trained on are an Error with the code "language", unless force_language
-        is True. text_format: "plain", "ssml" or "auto": SSML begins with <speak. left_out, marks: lists that get the pieces of the text
+        is True. text_format: "plain", "markdown", "html", "ssml", or "auto": it is found out. left_out, marks: lists that get the pieces of the text
         that cannot be spoken, and the marks of SSML.
         """
         with self.stream(text, speaker=speaker, reference=reference, speed=speed, pitch=pitch, language=language,

@@ -27,9 +27,8 @@ static const char usage[] =
     "--explain also prints where they come from, for each part of a line: espeak, lexicon, inline ([[IPA]] "
     "in "
     "the text) or rule (names of signs, words of other scripts), what is said, and its phonemes.\n"
-    "SSML (--ssml, or a text that begins with <speak) is read as a whole: a line for each sentence; --json "
-    "also has its breaks, marks and "
-    "changes of manner.\n"
+    "Markdown, HTML and SSML (--text-format, or found out: of --text, and of a file that begins with a tag) "
+    "are read as a whole: a line for each sentence; --json also has breaks, marks and changes of manner.\n"
     "--unknown lists the words that espeak-ng only guesses at, each once, as lines for a lexicon.\n"
     "Lines are worked on in batches; --num-workers 0 answers each line before it reads the next.";
 
@@ -375,12 +374,12 @@ static int read_marked_up(Job *job, Err *err)
         job->format = text_format_of(job->format, job->text, size);
         if (job->format != TEXT_FORMAT_PLAIN)
             buf_str(&job->whole, job->text);
-    } else if (job->format == TEXT_FORMAT_SSML || first == '<') {
+    } else if ((job->format != TEXT_FORMAT_AUTO && job->format != TEXT_FORMAT_PLAIN) || first == '<') {
         char some[4096];
         for (size_t n; (n = fread(some, 1, sizeof some, job->in)) > 0 && job->whole.size < MAX_LINE;)
             buf_add(&job->whole, some, n);
         job->format = text_format_of(job->format, job->whole.data ? job->whole.data : "", job->whole.size);
-        if (job->format == TEXT_FORMAT_PLAIN) { /* HTML, say */
+        if (job->format == TEXT_FORMAT_PLAIN) { /* "<3" */
             if (job->in != stdin)
                 fclose(job->in);
             job->in = job->whole.size ? fmemopen(job->whole.data, job->whole.size, "r") : NULL;
@@ -436,7 +435,7 @@ int cmd_phonemize(int argc, char **argv, Log *log)
         {"text", "T", &text, NULL, "speak this text"},
         {"explain", NULL, NULL, &job.explain, "also print where the phonemes come from"},
         {"text-format", "F", &job.text_format, NULL,
-         "how the text is written: " TEXT_FORMAT_NAMES " (auto: SSML begins with <speak)"},
+         "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
         {"ssml", NULL, NULL, &job.ssml, "the text is SSML, as --text-format ssml"},
         {"unknown", NULL, NULL, &unknown, "list the words that espeak-ng only guesses at"},
     };

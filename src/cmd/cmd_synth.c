@@ -614,7 +614,7 @@ int cmd_synth(int argc, char **argv, Log *log)
         {"force-language", NULL, NULL, &s.force_language,
          "also one that the voice was never trained on, and texts in other letters"},
         {"text-format", "F", &s.text_format, NULL,
-         "how the text is written: " TEXT_FORMAT_NAMES " (auto: SSML begins with <speak)"},
+         "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
         {"ssml", NULL, NULL, &s.ssml, "the text is SSML, as --text-format ssml"},
         {"png", "F.png", &s.png, NULL, "draw the mel of the first sentence"},
         {"alignment-png", "F.png", &s.alignment_png, NULL, "draw its mel with symbols, durations and pitch"},

@@ -118,7 +118,8 @@ typedef struct myxtts_manner {
     /* 0: a language that the voice was never trained on, and a text that is mostly in letters it was never
      * trained on, are MYXTTS_ERROR_LANGUAGE. 1: it is spoken all the same. Since 1.1 */
     int force_language;
-    const char *text_format; /* "plain", "ssml", ...; NULL or "auto": SSML begins with <speak. Since 1.3 */
+    const char
+        *text_format; /* "plain", "markdown", "html", "ssml"; NULL, "auto": it is found out. Since 1.3 */
 } myxtts_manner;
 #define MYXTTS_MANNER \
     { \

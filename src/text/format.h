@@ -8,9 +8,16 @@
 #include "base/err.h"
 #include "text/markup.h"
 
-typedef enum { TEXT_FORMAT_AUTO, TEXT_FORMAT_PLAIN, TEXT_FORMAT_SSML, TEXT_FORMATS } TextFormat;
+typedef enum {
+    TEXT_FORMAT_AUTO,
+    TEXT_FORMAT_PLAIN,
+    TEXT_FORMAT_SSML,
+    TEXT_FORMAT_HTML,
+    TEXT_FORMAT_MARKDOWN,
+    TEXT_FORMATS
+} TextFormat;
 
-#define TEXT_FORMAT_NAMES "auto, plain or ssml" /* for messages and help */
+#define TEXT_FORMAT_NAMES "auto, plain, markdown, html or ssml" /* for messages and help */
 
 int text_format_find(TextFormat *f, const char *name); /* 0, or -1: there is no such one */
 /* What AUTO means for a text; any other is itself. */

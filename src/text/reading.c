@@ -161,14 +161,6 @@ int reading_end(Reading *r, size_t size)
     return r->text.failed || r->places.failed || r->scratch.failed ? ERR_NOMEM : 0;
 }
 
-void reading_source(const Reading *r, size_t from, size_t size, size_t *at, size_t *end)
-{
-    const uint32_t *places = (const uint32_t *)(const void *)r->places.data;
-    *at = places[from];
-    *end = places[from + size];
-    *end = *end < *at ? *at : *end;
-}
-
 /* --- code --- */
 
 static int is_lower(char c) { return c >= 'a' && c <= 'z'; }

@@ -41,7 +41,4 @@ void reading_task(Reading *r, int done, size_t at);
 /* The end of the text, of `size` bytes. 0 or ERR_NOMEM. */
 int reading_end(Reading *r, size_t size);
 
-/* Bytes of the source that [from, from + size) of the text came from: [*at, *end). */
-void reading_source(const Reading *r, size_t from, size_t size, size_t *at, size_t *end);
-
 #endif

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+#include "text/language.h"
 #include "voice/voice_network.h"
+
+enum { ENOUGH = 4000 }; /* bytes to know a language by */
 
 /* Languages by the names that the voice has for them; speakers that it does not have are left out. */
 static int check_section(Markup *m, MarkupSection *s, const Checkpoint *file, const LanguageWish *wish,
@@ -33,6 +37,8 @@ int voice_begin(VoiceText *t, const Checkpoint *file, TextFormat format, const L
 {
     char column[LANGUAGE_MAX];
     voice_language_column(column, file, wish->language);
+    if (!*column && utf8_valid(t->p, t->n) == t->n)
+        language_choose(column, &file->cfg, (Str){"", 0}, (Str){"", 0}, t->p, utf8_cut(t->p, t->n, ENOUGH));
     const TextFormatUse use = {.phonemes = file->cfg.use_phonemes,
                                .language = *column ? column : file->cfg.language};
     int rc = voice_text_mark_up(t, format, &use, log, err);
