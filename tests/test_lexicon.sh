@@ -63,6 +63,14 @@ ends_with export_of_it 0 "$bin" export --checkpoint "$dir/tok/run" --output "$di
 same the_voice_has_its_letters "$dir/tok/run" "toki nanpa." "[[toki]] [[nanpa]]."
 same so_has_its_export "$dir/tok/voice.safetensors" "jan Sonja li toki." "jan [[ˈsonja]] li [[toki]]."
 
+# ---- what is marked up ----
+same markdown_is_found_out "$dir/run" '# Modern'$'\n\n''- **now**'$'\n''- then' 'Modern.'$'\n''now.'$'\n''then.'
+say "$dir/run" '**now**' a && say "$dir/run" '**now**' b --text-format plain && ! cmp -s "$dir/a.wav" "$dir/b.wav"
+verdict its_marks_can_be_read $?
+same html_is_read "$dir/run" '<p>Now</p><script>x</script>' 'Now.' --text-format html
+ends_with an_unknown_format 2 "$bin" synth --checkpoint "$dir/run" --text a --text-format word
+log_has is_told 'auto, plain, markdown, html or ssml'
+
 # ---- over HTTP ----
 "$bin" serve --checkpoint "$dir/voice.safetensors" --listen 127.0.0.1:0 --model-gpu cpu --lexicon "$dir/other.tsv" >"$dir/serve" 2>&1 &
 server=$!
@@ -82,6 +90,10 @@ if command -v curl >/dev/null && [ -n "$url" ]; then
     verdict the_server_knows_it $?
     grep -qi '^X-Myxtts-Left-Out: 0' "$dir/headers"
     verdict nothing_is_left_out $?
+    speech '# Modern\n\n[now](http://a.b)' d.pcm
+    speech 'Modern.\nnow.' e.pcm
+    [ -s "$dir/d.pcm" ] && cmp -s "$dir/d.pcm" "$dir/e.pcm"
+    verdict the_server_finds_markdown_out $?
     speech 'Modern \ue000 now \ue001.' c.pcm
     grep -qi '^X-Myxtts-Left-Out: 2' "$dir/headers"
     verdict the_answer_counts_what_is_left_out $?

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "config/config.h"
+#include "text/format.h"
 #include "text/html.h"
 #include "text/markdown.h"
 #include "text/text.h"
@@ -230,6 +231,41 @@ static void plain_text_stays_plain(void **state)
             fail_msg("'%s' is HTML", html[i]);
 }
 
+/* The rows of the table: what AUTO means, and that a text that is no markup has none. */
+static void formats_are_found_and_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        TextFormat want;
+    } cases[] = {{"plain", TEXT_FORMAT_PLAIN},
+                 {"", TEXT_FORMAT_PLAIN},
+                 {"a **b** c", TEXT_FORMAT_MARKDOWN},
+                 {"a **b** <i>c</i>", TEXT_FORMAT_MARKDOWN},
+                 {"<p>a **b** c</p>", TEXT_FORMAT_HTML},
+                 {"one<br>two", TEXT_FORMAT_HTML},
+                 {"<speak><p>a</p></speak>", TEXT_FORMAT_SSML}};
+    static const char text[] = "# A\xEF\xBF\xBF title\n\nsome `get_name` words";
+    const TextFormatUse use = {.phonemes = 1, .language = "en-us"};
+    Err err = {0};
+    Markup m = {0};
+    TextFormat f;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(text_format_of(TEXT_FORMAT_AUTO, cases[i].text, strlen(cases[i].text)),
+                         cases[i].want);
+    assert_int_equal(text_format_find(&f, "markdown"), 0);
+    assert_int_equal(text_format_read(&m, f, text, strlen(text), &use, &err), 1);
+    buf_add(&m.text, "", 1);
+    assert_string_equal(m.text.data, "A    title.\nsome get name words.");
+    size_t from, size;
+    const size_t at = (size_t)(strstr(m.text.data, "words") - m.text.data);
+    markup_source(&m, at, 5, &from, &size);
+    assert_int_equal(size, 5);
+    assert_memory_equal(text + from, "words", 5);
+    assert_int_equal(markup_section(&m, at)->language, 0);
+    markup_free(&m);
+}
+
 static void check_lines(const char *path, int *lines)
 {
     char line[LINE];
@@ -346,6 +382,7 @@ int main(void)
         cmocka_unit_test(markup_is_read_as_a_person_reads_it),
         cmocka_unit_test(every_letter_knows_its_place),
         cmocka_unit_test(plain_text_stays_plain),
+        cmocka_unit_test(formats_are_found_and_read),
         cmocka_unit_test(lines_of_corpora_are_plain),
         cmocka_unit_test(hostile_text_costs_linear_time),
     };

@@ -230,7 +230,7 @@ static void texts_are_cut_when_they_are_in_words(void **state)
     PARTS("One\ntwo. Three", &usual, "One|two.|Three", 0);
     PARTS("It is small, it is green, and nobody has it.", &little,
           "It is small, |it is green, |and nobody has it.", 0);
-    PARTS("---\n* * *\nGone.", &usual, "* * *|Gone.", 0);
+    PARTS("---\n* * *\nGone.", &usual, "Gone.", 0);
     PARTS("", &usual, "", 0);
     PARTS(" \n...\n", &usual, "", 0);
 }

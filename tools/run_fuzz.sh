@@ -115,6 +115,7 @@ seeds() { # name
         ;;
     lexicon) # behind the zero byte: a text
         printf 'siobhan\tʃɪˈvɔːn\n# names\nNew York\tnuː jɔːk\tlast\n\000Siobhan’s in New York.' >"$dir/seed-1"
+        printf 'a\tb\n%%language tok lexicon\nSonja\tsonja\n%%letters\nk\tk\nnk\tŋk\nh\t\t# silent\n%%language any\nc\td\n\000anka Sonja' >"$dir/seed-3"
         printf 'AT&T\teɪ tiː\tfirst\nc++\tsiː\n\000AT&T, C++' >"$dir/seed-2"
         ;;
     wyoming) # the first byte: how large the pieces are

@@ -109,11 +109,13 @@ static const struct {
     const char *names;
     TagKind kind;
 } kinds[] = {
-    {"a abbr acronym b bdi bdo big button center cite code data del dfn em font i input ins kbd label mark "
+    {"a abbr acronym b bdi bdo big center cite code data del dfn em font i ins kbd mark "
      "q s samp small span strike strong sub sup time tt u var wbr picture source",
      TAG_INLINE},
-    {"address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure "
-     "footer form h1 h2 h3 h4 h5 h6 head header hr html legend li link main meta nav ol optgroup option p "
+    {"address article aside blockquote body button caption dd details dialog div dl dt fieldset figcaption "
+     "figure "
+     "footer form input label h1 h2 h3 h4 h5 h6 head header hr html legend li link main meta nav ol optgroup "
+     "option p "
      "pre "
      "section select summary table tbody td tfoot th thead title tr ul",
      TAG_BLOCK},

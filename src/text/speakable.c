@@ -356,15 +356,27 @@ static SayHow judge_emoji(Speakable *s, Buf *out, size_t *size, const char *text
     return add_name(out, cp) ? SAY_WORDS : lose(out, cp, "has no name");
 }
 
-/* Three or more of one of these between blanks are a line, not a sign: its bytes, or 0. */
+/* Three or more of one of these, in a row or with blanks between them, are a line and no signs: its bytes, or
+ * 0. Nothing but blanks stands beside it. */
 static size_t ornament_size(const char *text, size_t n, size_t at)
 {
-    size_t end = at;
-    if (!strchr("=-*_~#+<>", text[at]) || (at && text[at - 1] != ' '))
+    size_t end = at, count = 0;
+    if (!strchr("=-*_~#+<>", text[at]) || (at && text[at - 1] != ' ') ||
+        (at > 1 && text[at - 2] == text[at])) /* it was looked at from its beginning */
         return 0;
-    while (end < n && text[end] == text[at])
-        end++;
-    return end - at >= 3 && (end == n || text[end] == ' ') ? end - at : 0;
+    while (end < n && text[end] == text[at]) {
+        const int apart = end + 2 < n && text[end + 1] == ' ' && text[end + 2] == text[at];
+        end += apart ? 2 : 1;
+        count++;
+    }
+    return count >= 3 && (end == n || text[end] == ' ') ? end - at : 0;
+}
+
+/* The mark of an item at the beginning of a line: "* Milk", "• Milk". */
+static int is_bullet(const char *text, size_t n, size_t at, size_t size, uint32_t cp)
+{
+    return at == 0 && size + 1 < n && text[size] == ' ' &&
+           (cp == '*' || cp == 0x2022 || cp == 0x2023 || cp == 0x25AA || cp == 0x25CF || cp == 0x25E6);
 }
 
 SayHow speakable_judge(Speakable *s, Buf *out, size_t *size, const char *text, size_t n, size_t at,
@@ -379,6 +391,8 @@ SayHow speakable_judge(Speakable *s, Buf *out, size_t *size, const char *text, s
         return cp >= UNICODE_STAND_IN && cleaned
                    ? SAY_IT
                    : lose(out, cp, kind & U_GC_CO_MASK ? "is a private character" : "is no character");
+    if (is_bullet(text, n, at, *size, cp) && !ornament_size(text, n, at))
+        return SAY_NOTHING;
     if (!cleaned && is_cleaners(cp))
         return SAY_IT;
     if (cp < 0x80 && cp) {
