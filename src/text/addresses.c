@@ -9,65 +9,20 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const char signs[] = ".@/-_?=&#%+:~,\\*<>";
-enum { SIGNS = sizeof signs - 1, LONGEST = 2048 };
+static const char signs[] = ALOUD_SIGNS;
+enum { LONGEST = 2048 };
 
-typedef struct SignWords {
-    const char *code;
-    const char *ends; /* of names of hosts that are known without "www" before them, beside those of all */
-    const char *words[SIGNS]; /* in the order of `signs` */
-} SignWords;
-
-static const SignWords languages[] = {
-    {"en",
-     NULL,
-     {"dot", "at", "slash", "dash", "underscore", "question mark", "equals", "and", "hash", "percent", "plus",
-      "colon", "tilde", "comma", "backslash", "star", "less than", "greater than"}},
-    {"de",
-     "de at ch eu",
-     {"Punkt", "at", "Schrägstrich", "Minus", "Unterstrich", "Fragezeichen", "gleich", "und", "Raute",
-      "Prozent", "plus", "Doppelpunkt", "Tilde", "Komma", "Backslash", "Stern", "kleiner als", "größer als"}},
-    {"fa",
-     "ir",
-     {"نقطه", "ات ساین", "اسلش", "خط تیره", "آندرلاین", "علامت سوال", "مساوی", "و", "هشتگ", "درصد",
-      "به علاوه", "دو نقطه", "تیلدا", "ویرگول", "بک اسلش", "ستاره", "کوچکتر از", "بزرگتر از"}},
-    {"nl",
-     "nl be",
-     {"punt", "apenstaartje", "slash", "streepje", "underscore", "vraagteken", "is", "en", "hekje", "procent",
-      "plus", "dubbele punt", "tilde", "komma", "backslash", "sterretje", "kleiner dan", "groter dan"}},
-    {"es",
-     NULL,
-     {"punto", "arroba", "barra", "guion", "guion bajo", "interrogación", "igual", "y", "almohadilla",
-      "por ciento", "más", "dos puntos", "tilde", "coma", "barra invertida", "asterisco", "menor que",
-      "mayor que"}},
-    {"fr",
-     "fr be",
-     {"point", "arobase", "slash", "tiret", "tiret bas", "point d'interrogation", "égal", "et", "dièse",
-      "pour cent", "plus", "deux points", "tilde", "virgule", "antislash", "étoile", "inférieur à",
-      "supérieur à"}},
-    {"tr",
-     "tr",
-     {"nokta", "et", "bölü", "tire", "alt çizgi", "soru işareti", "eşittir", "ve", "kare", "yüzde", "artı",
-      "iki nokta", "tilde", "virgül", "ters bölü", "yıldız", "küçüktür", "büyüktür"}},
-    {"ar",
-     NULL,
-     {"نقطة", "آت", "سلاش", "شرطة", "شرطة سفلية", "علامة استفهام", "يساوي", "و", "هاشتاغ", "بالمئة", "زائد",
-      "نقطتان", "تيلدا", "فاصلة", "باك سلاش", "نجمة", "أصغر من", "أكبر من"}},
-};
-
-static const SignWords *words_of(const char *language)
+static const AloudWords *words_of(const char *language)
 {
-    for (size_t i = 0; i < COUNT(languages); i++)
-        if (!strcmp(languages[i].code, language))
-            return &languages[i];
-    return NULL;
+    const Language *l = language_find(language);
+    return l ? l->aloud : NULL;
 }
 
 const char *address_sign(char sign, const char *language)
 {
     const char *at = sign ? strchr(signs, sign) : NULL;
-    const SignWords *w = words_of(language);
-    return at && w ? w->words[at - signs] : NULL;
+    const AloudWords *w = words_of(language);
+    return at && w ? w->signs[at - signs] : NULL;
 }
 
 /* --- finding --- */
@@ -79,14 +34,14 @@ static int is_alpha(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
 static int is_domain_end(const char *label, size_t n, const char *language)
 {
     static const char all[] = "com org net edu gov io ai dev app info uk";
-    const SignWords *w = words_of(language);
+    const AloudWords *w = words_of(language);
     char word[8];
     if (n >= sizeof word)
         return 0;
     for (size_t i = 0; i < n; i++)
         word[i] = (char)(label[i] | 32);
     word[n] = 0;
-    return language_has_word(all, word) || (w && language_has_word(w->ends, word));
+    return language_has_word(all, word) || (w && language_has_word(w->hosts, word));
 }
 
 /* Where the name of a host that begins at `at` ends; 0 if there is none. *known: its last label is. */

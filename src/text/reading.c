@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config/languages.h"
 #include "text/addresses.h"
 #include "text/unicode.h"
 
@@ -12,32 +13,12 @@
 
 /* --- words --- */
 
-typedef struct ReadingWords {
-    const char *code;
-    const char *block, *block_in; /* "Code", "Code in " */
-    const char *lines;            /* behind a number */
-    const char *one_line;         /* without it */
-    const char *done, *open;      /* of a task */
-} ReadingWords;
+static const AloudWords others = {.block = "Code", .block_in = "Code "};
 
-static const ReadingWords languages[] = {
-    {"en", "Code", "Code in ", "lines", "one line", "Done", "To do"},
-    {"de", "Code", "Code in ", "Zeilen", "eine Zeile", "Erledigt", "Offen"},
-    {"fa", "کد", "کد ", "خط", "یک خط", "انجام شده", "انجام نشده"},
-    {"nl", "Code", "Code in ", "regels", "één regel", "Klaar", "Te doen"},
-    {"es", "Código", "Código en ", "líneas", "una línea", "Hecho", "Pendiente"},
-    {"fr", "Code", "Code en ", "lignes", "une ligne", "Fait", "À faire"},
-    {"tr", "Kod", "Kod ", "satır", "bir satır", "Yapıldı", "Yapılacak"},
-    {"ar", "كود", "كود ", "أسطر", "سطر واحد", "تم", "لم يتم"},
-};
-static const ReadingWords others = {"", "Code", "Code ", NULL, NULL, NULL, NULL};
-
-static const ReadingWords *words_of(const Reading *r)
+static const AloudWords *words_of(const Reading *r)
 {
-    for (size_t i = 0; r->language && i < COUNT(languages); i++)
-        if (!strcmp(languages[i].code, r->language))
-            return &languages[i];
-    return &others;
+    const Language *l = r->language ? language_find(r->language) : NULL;
+    return l && l->aloud ? l->aloud : &others;
 }
 
 /* What the tag of a block stands for, where it is not the name itself. */
@@ -251,7 +232,7 @@ void reading_code(Reading *r, const char *p, size_t n, size_t at)
 
 void reading_code_block(Reading *r, const char *tag, size_t n, size_t lines, size_t at)
 {
-    const ReadingWords *w = words_of(r);
+    const AloudWords *w = words_of(r);
     char name[24] = "";
     Buf *out = &r->scratch;
     if (n && n < sizeof name) {
@@ -291,7 +272,7 @@ void reading_number(Reading *r, unsigned long number, size_t at)
 
 void reading_task(Reading *r, int done, size_t at)
 {
-    const ReadingWords *w = words_of(r);
+    const AloudWords *w = words_of(r);
     const char *word = done ? w->done : w->open;
     if (!word)
         return;
