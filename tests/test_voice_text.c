@@ -207,7 +207,7 @@ static void expect_parts(const char *text, size_t n, const VoiceLimits *limits, 
     assert_string_equal(said.data ? said.data : "", want);
     assert_int_equal(losses.count, left_out);
     VoiceLosses foreseen = {0};
-    assert_int_equal(voice_text_losses(&foreseen, text, n, t, "", &err), 0);
+    assert_int_equal(voice_text_losses(&foreseen, &(VoiceText){.p = text, .n = n}, t, "", &err), 0);
     assert_int_equal(foreseen.count, left_out);
     voice_losses_free(&foreseen);
     voice_losses_free(&losses);

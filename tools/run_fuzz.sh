@@ -55,7 +55,7 @@ options_of() { # name: the longest input, and the words of its language
     audio) echo -max_len=20000 ;;
     runs) echo -max_len=16384 ;;
     serve) echo -max_len=8192 ;;
-    ssml) echo -max_len=2048 -dict=tests/fuzz/ssml.dict ;;
+    ssml) echo -max_len=2048 ;;
     *) echo -max_len=4096 ;;
     esac
 }
