@@ -56,7 +56,8 @@ typedef struct Ssml {
     Frame frames[XML_DEPTH + 1];
     int depth;
     int blank, line;               /* a blank, a newline is to come before the next word */
-    int paragraph;                 /* a pause is to come before the next word, unless one is given */
+    int paragraph;                 /* a pause is to come before the next word, unless a break was given */
+    int broken;                    /* one was, since the last word */
     int words;                     /* there were some */
     Buf inside, as;                /* of say-as: its text, and how it is read */
     uint32_t interpret_as, format; /* of strings */
@@ -108,7 +109,7 @@ static void before_words(Ssml *d, const char *p, size_t n)
     const Frame *f = top(d);
     Buf *text = &d->s->text;
     size_t i = 0;
-    if (d->paragraph && d->words)
+    if (d->paragraph && d->words && !d->broken)
         control(d, MARKUP_BREAK, PARAGRAPH_SECONDS, 0);
     if (d->line && d->words)
         buf_str(text, "\n");
@@ -116,7 +117,7 @@ static void before_words(Ssml *d, const char *p, size_t n)
     const char last = text->size ? text->data[text->size - 1] : '\n';
     if (d->blank && last != ' ' && last != '\n' && !closes_up(unicode_next(p, n, &i)))
         buf_str(text, " ");
-    d->paragraph = d->line = d->blank = 0;
+    d->paragraph = d->line = d->blank = d->broken = 0;
     d->words = 1;
 }
 
@@ -193,7 +194,7 @@ static void add_break(Ssml *d)
                     SSML_LONGEST_BREAK);
         seconds = SSML_LONGEST_BREAK;
     }
-    d->paragraph = 0;
+    d->broken = 1;
     control(d, MARKUP_BREAK, seconds, 0);
 }
 

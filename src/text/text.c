@@ -528,9 +528,12 @@ static void add_cleaned(Buf *out, const TextBlock *b, const char *text, size_t n
         const uint32_t place = (uint32_t)out->size;
         const TextMark *m = text_mark_of(b, unicode_next(text, n, &i));
         if (m && m->is_control && !controls) {
-            const int apart = out->size && out->data[out->size - 1] != ' ';
-            if (!apart && i < n && text[i] == ' ')
+            /* One blank where it stood between words, none before a mark or at the end. */
+            const int blank = !out->size || out->data[out->size - 1] == ' ';
+            if (blank && i < n && text[i] == ' ')
                 i++;
+            else if (blank && out->size && (i == n || strchr(".,;:!?)", text[i])))
+                out->size--;
         } else if (m && m->is_control)
             buf_add(out, text + from, i - from);
         else if (m)
@@ -721,7 +724,7 @@ RejectReason text_speak(TextEngine *t, TextBlock *b, TextResult *r, size_t from,
     TextControl *controls = (TextControl *)(void *)r->controls.data;
     size_t done = 0;
     for (size_t i = 0; i < r->controls.size / sizeof *controls; i++) {
-        const size_t to = controls[i].phonemes;
+        const size_t to = controls[i].phonemes > done ? controls[i].phonemes : done;
         tokens_encode(&r->tokens, &r->unknown, r->phonemes.data + done, to - done, t->cfg->add_blank);
         controls[i].token = (uint32_t)(r->tokens.size / sizeof(uint16_t));
         done = to;

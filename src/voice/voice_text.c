@@ -271,11 +271,11 @@ static int keep_beginning(VoiceText *t, VoicePart *part)
     return rc;
 }
 
-/* A break comes behind control i, and no word between them. */
-static int break_follows(const VoiceText *t, const TextResult *r, size_t i)
+/* A break comes behind control i, and before the symbol `to`. */
+static int break_follows(const VoiceText *t, const TextResult *r, size_t i, int to)
 {
     const TextControl *all = (const TextControl *)(const void *)r->controls.data;
-    for (size_t k = i + 1; k < r->controls.size / sizeof *all && all[k].token == all[i].token; k++)
+    for (size_t k = i + 1; k < r->controls.size / sizeof *all && (int)all[k].token <= to; k++)
         if (control_of(t, &all[k])->kind == MARKUP_BREAK)
             return 1;
     return 0;
@@ -293,10 +293,11 @@ static int keep_wishes(VoiceText *t, VoicePart *part, const TextResult *r, int l
         int symbol = (int)all[i].token, from, to;
         t->manner = c->manner;
         find_gap(part, symbol, &from, &to);
-        if (c->kind == MARKUP_MANNER)
-            rc = voice_wishes_turn(w, symbol, &c->manner);
+        if (c->kind == MARKUP_MANNER) /* silence at the ends is said as the words beside it */
+            rc = to < part->symbols ? voice_wishes_turn(w, from ? symbol : 0, &c->manner) : 0;
         else if (c->kind == MARKUP_MARK)
-            rc = voice_wishes_mark(w, markup_string(t->markup, c->name), break_follows(t, r, i) ? from : to);
+            rc = voice_wishes_mark(w, markup_string(t->markup, c->name),
+                                   break_follows(t, r, i, to) ? from : to);
         else if (to == part->symbols && !last) {
             rc = voice_wishes_pause(w, from, to, c->seconds, t->after_break ? 0 : -HEAD_FRAMES);
             t->after_break = 1;
