@@ -49,6 +49,28 @@ same an_export_keeps_it "$dir/other.safetensors" "Modern now." "[[pɹˈuː]] now
 say "$dir/run" "Modern now." a && say "$dir/other.safetensors" "Modern now." b && ! cmp -s "$dir/a.wav" "$dir/b.wav"
 verdict they_differ $?
 
+# ---- a language that espeak-ng does not speak, by words and letters ----
+mkdir "$dir/tok"
+ln -s "$PWD/tests/data/ljspeech/wavs" "$dir/tok/wavs"
+cut -d'|' -f1 "$dir/metadata.csv" | while read -r clip; do echo "$clip|toki a! jan Sonja li pana e lipu pona tawa jan ale."; done >"$dir/tok/metadata.csv"
+cp docs/examples/toki-pona.tsv "$dir/tok.tsv"
+"$bin" phonemize --language tok --lexicon "$dir/tok.tsv" --text "mi nanpa 2, Toki Pona." >"$dir/log" 2>&1
+log_has its_example_is_read '^mi nanpa tu ?, ˈtoki ˈpona\.$'
+ends_with training_in_it 0 "${train[@]}" --data-path "$dir/tok" --cache-dir "$dir/tok/cache" --checkpoint-dir "$dir/tok/run" --language tok \
+    --lexicon "$dir/tok.tsv"
+rm "$dir/tok.tsv"
+ends_with export_of_it 0 "$bin" export --checkpoint "$dir/tok/run" --output "$dir/tok/voice.safetensors"
+same the_voice_has_its_letters "$dir/tok/run" "toki nanpa." "[[toki]] [[nanpa]]."
+same so_has_its_export "$dir/tok/voice.safetensors" "jan Sonja li toki." "jan [[ˈsonja]] li [[toki]]."
+
+# ---- what is marked up ----
+same markdown_is_found_out "$dir/run" '# Modern'$'\n\n''- **now**'$'\n''- then' 'Modern.'$'\n''now.'$'\n''then.'
+say "$dir/run" '**now**' a && say "$dir/run" '**now**' b --text-format plain && ! cmp -s "$dir/a.wav" "$dir/b.wav"
+verdict its_marks_can_be_read $?
+same html_is_read "$dir/run" '<p>Now</p><script>x</script>' 'Now.' --text-format html
+ends_with an_unknown_format 2 "$bin" synth --checkpoint "$dir/run" --text a --text-format word
+log_has is_told 'auto, plain, markdown, html or ssml'
+
 # ---- over HTTP ----
 "$bin" serve --checkpoint "$dir/voice.safetensors" --listen 127.0.0.1:0 --model-gpu cpu --lexicon "$dir/other.tsv" >"$dir/serve" 2>&1 &
 server=$!
@@ -68,6 +90,10 @@ if command -v curl >/dev/null && [ -n "$url" ]; then
     verdict the_server_knows_it $?
     grep -qi '^X-Myxtts-Left-Out: 0' "$dir/headers"
     verdict nothing_is_left_out $?
+    speech '# Modern\n\n[now](http://a.b)' d.pcm
+    speech 'Modern.\nnow.' e.pcm
+    [ -s "$dir/d.pcm" ] && cmp -s "$dir/d.pcm" "$dir/e.pcm"
+    verdict the_server_finds_markdown_out $?
     speech 'Modern \ue000 now \ue001.' c.pcm
     grep -qi '^X-Myxtts-Left-Out: 2' "$dir/headers"
     verdict the_answer_counts_what_is_left_out $?

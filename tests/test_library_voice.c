@@ -171,10 +171,10 @@ static void a_manner_is_that_of_synth(void **state)
         const char *option, *value;
         myxtts_manner m;
     } cases[] = {
-        {"--speaker", SPEAKER, {sizeof(myxtts_manner), SPEAKER, NULL, 1, 0, NULL, 0}},
-        {"--reference", lab.recording, {sizeof(myxtts_manner), NULL, lab.recording, 1, 0, NULL, 0}},
-        {"--speed", "1.5", {sizeof(myxtts_manner), NULL, NULL, 1.5, 0, NULL, 0}},
-        {"--pitch", "-3", {sizeof(myxtts_manner), NULL, NULL, 1, -3, NULL, 0}},
+        {"--speaker", SPEAKER, {sizeof(myxtts_manner), SPEAKER, NULL, 1, 0, NULL, 0, NULL}},
+        {"--reference", lab.recording, {sizeof(myxtts_manner), NULL, lab.recording, 1, 0, NULL, 0, NULL}},
+        {"--speed", "1.5", {sizeof(myxtts_manner), NULL, NULL, 1.5, 0, NULL, 0, NULL}},
+        {"--pitch", "-3", {sizeof(myxtts_manner), NULL, NULL, 1, -3, NULL, 0, NULL}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Buf wav = said_by_synth(texts[1], cases[i].option, cases[i].value);
@@ -363,6 +363,36 @@ static void what_is_left_out_is_listed(void **state)
     assert_int_equal(myxtts_speech_left_out_count(NULL), 0);
 }
 
+static void ssml_has_marks(void **state)
+{
+    static const char text[] = "<speak>Old <mark name='a'/><break time='1s'/><mark name='b'/>hill.</speak>";
+    myxtts_speech *s;
+    myxtts_mark a, b;
+    myxtts_error e;
+    myxtts_manner m = MYXTTS_MANNER;
+    const float *piece;
+    int64_t n;
+    if (myxtts_speech_begin(&s, lab.voice, text, sizeof text - 1, NULL, &e))
+        fail_msg("%s", e.message);
+    while (myxtts_speech_next(s, &piece, &n, &e) == 1)
+        ;
+    assert_int_equal(myxtts_speech_mark_count(s), 2);
+    assert_int_equal(myxtts_speech_mark(s, 0, &a) || myxtts_speech_mark(s, 1, &b), 0);
+    assert_string_equal(a.name, "a");
+    assert_true(fabs(b.seconds - a.seconds - 1) < 0.01);
+    assert_int_equal(myxtts_speech_mark(s, 2, &a), MYXTTS_ERROR_MISSING);
+    assert_int_equal(myxtts_speech_mark(s, 0, NULL), MYXTTS_ERROR_USAGE);
+    myxtts_speech_end(s);
+    assert_int_equal(myxtts_speech_mark_count(NULL), 0);
+    assert_int_equal(myxtts_speech_begin(&s, lab.voice, "<speak>\n<p>", 11, NULL, &e), MYXTTS_ERROR_DATA);
+    assert_non_null(strstr(e.message, "line 2, column 1: the element <p> is not closed"));
+    m.text_format = "plain"; /* what looks like SSML is words */
+    assert_int_equal(myxtts_speech_begin(&s, lab.voice, "<speak>\n<p>", 11, &m, &e), 0);
+    myxtts_speech_end(s);
+    m.text_format = "rtf";
+    assert_int_equal(myxtts_speech_begin(&s, lab.voice, "a", 1, &m, &e), MYXTTS_ERROR_USAGE);
+}
+
 static void a_voice_says_who_it_is(void **state)
 {
     assert_int_equal(myxtts_voice_sample_rate(lab.voice), RATE);
@@ -434,17 +464,29 @@ static void wrong_orders_are_told(void **state)
     } cases[] = {
         {MYXTTS_ERROR_USAGE, NULL, MYXTTS_MANNER, "no text"},
         {MYXTTS_ERROR_DATA, " \n ", MYXTTS_MANNER, "nothing to speak"},
-        {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), "nobody", NULL, 1, 0, NULL, 0}, SPEAKER},
-        {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), NULL, no_file, 1, 0, NULL, 0}, "nothing.wav"},
-        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, CHECKPOINT, 1, 0, NULL, 0}, "recording"},
-        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, empty, 1, 0, NULL, 0}, "recording"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), SPEAKER, no_file, 1, 0, NULL, 0}, "both"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 0, 0, NULL, 0}, "speed is 0"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, (double)NAN, 0, NULL, 0}, "speed"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 1, 25, NULL, 0}, "25 semitones"},
+        {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), "nobody", NULL, 1, 0, NULL, 0, NULL}, SPEAKER},
+        {MYXTTS_ERROR_MISSING,
+         "Yes.",
+         {sizeof(myxtts_manner), NULL, no_file, 1, 0, NULL, 0, NULL},
+         "nothing.wav"},
+        {MYXTTS_ERROR_DATA,
+         "Yes.",
+         {sizeof(myxtts_manner), NULL, CHECKPOINT, 1, 0, NULL, 0, NULL},
+         "recording"},
+        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, empty, 1, 0, NULL, 0, NULL}, "recording"},
+        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), SPEAKER, no_file, 1, 0, NULL, 0, NULL}, "both"},
+        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 0, 0, NULL, 0, NULL}, "speed is 0"},
         {MYXTTS_ERROR_USAGE,
          "Yes.",
-         {sizeof(myxtts_manner), NULL, NULL, 1, (double)NAN, NULL, 0},
+         {sizeof(myxtts_manner), NULL, NULL, (double)NAN, 0, NULL, 0, NULL},
+         "speed"},
+        {MYXTTS_ERROR_USAGE,
+         "Yes.",
+         {sizeof(myxtts_manner), NULL, NULL, 1, 25, NULL, 0, NULL},
+         "25 semitones"},
+        {MYXTTS_ERROR_USAGE,
+         "Yes.",
+         {sizeof(myxtts_manner), NULL, NULL, 1, (double)NAN, NULL, 0, NULL},
          "semitones"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -579,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_voice_says_who_it_is),
         cmocka_unit_test(a_lexicon_is_a_setting),
         cmocka_unit_test(what_is_left_out_is_listed),
+        cmocka_unit_test(ssml_has_marks),
         cmocka_unit_test(wrong_options_are_told),
         cmocka_unit_test(wrong_orders_are_told),
         cmocka_unit_test(sound_goes_into_files),

@@ -236,6 +236,50 @@ static void check_part(const json_t *e, double *end)
     buf_free(&bytes);
 }
 
+static void ssml_is_spoken(void **state)
+{
+    static const char text[] =
+        "<speak>old <mark name='a'/><break time='1s'/><mark name='b'/>hill. green.</speak>";
+    Reply r;
+    Buf sound = {0}, expected = synth(text, NULL, NULL);
+    double at[2] = {0};
+    int marks = 0;
+    char body[300];
+    snprintf(body, sizeof body, "{\"input\":\"%s\",\"response_format\":\"wav\",\"stream_format\":\"sse\"}",
+             text);
+    post_json(&r, port(), body);
+    json_t *all = events_of(&r);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *e = json_array_get(all, i);
+        if (strcmp(text_at(e, "type"), "speech.mark") == 0) {
+            assert_string_equal(text_at(e, "name"), marks ? "b" : "a");
+            at[marks++ & 1] = json_number_value(json_object_get(e, "start"));
+        } else if (strcmp(text_at(e, "type"), "speech.audio.delta") == 0) {
+            assert_int_equal(base64_decode(&sound, text_at(e, "audio"), strlen(text_at(e, "audio"))), 0);
+        }
+    }
+    assert_int_equal(marks, 2);
+    print_message("marks at %.4f and %.4f s\n", at[0], at[1]);
+    assert_true(fabs(at[1] - at[0] - 1) < 0.02); /* within half a frame */
+    assert_int_equal(sound.size, expected.size);
+    assert_memory_equal(sound.data + 44, expected.data + 44, sound.size - 44);
+    json_decref(all);
+    buf_free(&sound);
+    buf_free(&expected);
+    static const char *const wrong[][2] = {
+        {"{\"input\":\"<speak>a\\n<b></speak>\"}", "line 2, column 4: </speak> stands where </b> must"},
+        {"{\"input\":\"old\",\"ssml\":true}", "line 1, column 1: text stands outside"},
+        {"{\"input\":\"old\",\"text_format\":\"rtf\"}", "text_format 'rtf' is not known"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        post_json(&r, port(), wrong[i][0]);
+        assert_int_equal(r.status, 400);
+        if (!strstr(r.body.data, wrong[i][1]))
+            fail_msg("%s", (const char *)r.body.data);
+        reply_free(&r);
+    }
+}
+
 static void events_carry_the_sound_and_its_parts(void **state)
 {
     Reply r;
@@ -571,6 +615,7 @@ int main(void)
         cmocka_unit_test(sound_is_that_of_synth),
         cmocka_unit_test(a_recording_lends_its_voice),
         cmocka_unit_test(every_format_is_sent),
+        cmocka_unit_test(ssml_is_spoken),
         cmocka_unit_test(events_carry_the_sound_and_its_parts),
         cmocka_unit_test(languages_can_be_asked_for),
         cmocka_unit_test(errors_say_what_is_there),

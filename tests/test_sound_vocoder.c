@@ -63,7 +63,7 @@ typedef struct Collected {
     int pieces, stop_at;
 } Collected;
 
-static int take(void *arg, const float *samples, int64_t count, Err *err)
+static int take(void *arg, float *samples, int64_t count, Err *err)
 {
     Collected *c = arg;
     c->samples = realloc(c->samples, (size_t)(c->count + count) * sizeof *samples);

@@ -22,7 +22,7 @@
 #define CHECKPOINT "tests/golden/checkpoint.safetensors"
 #define SPEAKER "anna"
 enum { GRIFFIN_LIM, VOCODER, VOICES };
-enum { LISTENERS = 6, TEXTS = 8 };
+enum { LISTENERS = 6, TEXTS = 9 };
 
 static const char *const texts[TEXTS] = {
     "A short one.",
@@ -33,6 +33,9 @@ static const char *const texts[TEXTS] = {
     "Words, words, words.",
     "The end is near. It is not here. It is there, far away from here. Now it comes.",
     "Something with -- dashes -- in it.",
+    "<speak>Old <break time='700ms'/>hill. <prosody rate='70%' volume='-6dB'>Low. <voice name='anna'>And "
+    "<mark "
+    "name='m'/>high</voice></prosody>.</speak>",
 };
 
 static struct {

@@ -53,7 +53,12 @@ static Speech speak(Synthesiser *s, const int32_t *tokens, int count, const floa
 {
     Speech out;
     Err err = {0};
-    SynthesisText text = {tokens, count, voice, style->speed, style->pitch, style->language};
+    SynthesisText text = {.tokens = tokens,
+                          .count = count,
+                          .voice = voice,
+                          .speed = style->speed,
+                          .pitch = style->pitch,
+                          .language = style->language};
     if (synthesiser_speak(s, &out, &text, 1, &err))
         fail_msg("%s", err.msg);
     return out;
@@ -175,8 +180,12 @@ static void together_as_alone(void **state)
     static const int first[3] = {0, 2, 1}, count[3] = {T, 4, 1};
     SynthesisText texts[3];
     for (int i = 0; i < 3; i++)
-        texts[i] = (SynthesisText){t.in.tokens + first[i], count[i],       voices[i],
-                                   style[i].speed,         style[i].pitch, style[i].language};
+        texts[i] = (SynthesisText){.tokens = t.in.tokens + first[i],
+                                   .count = count[i],
+                                   .voice = voices[i],
+                                   .speed = style[i].speed,
+                                   .pitch = style[i].pitch,
+                                   .language = style[i].language};
     Speech out[3];
     if (synthesiser_speak(s, out, texts, 3, &err))
         fail_msg("%s", err.msg);
@@ -226,13 +235,14 @@ static void limits_hold(void **state)
     Synthesiser *s = open_synthesiser(&t, 1, T, 8, 0);
     static const int wrong[] = {0, -1, T + 1};
     for (int i = 0; i < 3; i++) {
-        SynthesisText text = {tokens, wrong[i], voice, 1, 0, 0};
+        SynthesisText text = {.tokens = tokens, .count = wrong[i], .voice = voice, .speed = 1};
         assert_int_equal(synthesiser_speak(s, &out, &text, 1, &err), ERR_DATA);
         assert_null(out.mel);
         assert_non_null(strstr(err.msg, "from 1 to 9"));
     }
     printf("refused: %s\n", err.msg);
-    SynthesisText text = {t.in.tokens, T, voice, 1, 0, 0}, slow = {t.in.tokens, T, voice, 0.25, 0, 0};
+    SynthesisText text = {.tokens = t.in.tokens, .count = T, .voice = voice, .speed = 1}, slow = text;
+    slow.speed = 0.25;
     assert_int_equal(synthesiser_speak(s, &out, &slow, 1, &err), ERR_DATA);
     printf("refused: %s\n", err.msg);
     ((float *)t.m.masters)[params_find(&t.m.params, "text.norm.bias")->offset] = NAN;

@@ -262,6 +262,8 @@ static void whose_voice_it_is(void **state)
     json_decref(SYNTH("old hill", heard, "--reference", clip_path(lab.c, 1)));
     same_bytes(first, anna, 1);
     same_bytes(anna, boris, 0);
+    json_decref(synth("<speak><voice name='boris'>old hill</voice></speak>", first, NULL));
+    same_bytes(first, boris, 1);
     same_bytes(boris, third, 0);
     same_bytes(boris, heard, 0); /* one clip, not the mean of four */
     const char *out = path_of(lab.c->root, "none.wav");

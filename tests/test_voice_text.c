@@ -207,7 +207,7 @@ static void expect_parts(const char *text, size_t n, const VoiceLimits *limits, 
     assert_string_equal(said.data ? said.data : "", want);
     assert_int_equal(losses.count, left_out);
     VoiceLosses foreseen = {0};
-    assert_int_equal(voice_text_losses(&foreseen, text, n, t, "", &err), 0);
+    assert_int_equal(voice_text_losses(&foreseen, &(VoiceText){.p = text, .n = n}, t, "", &err), 0);
     assert_int_equal(foreseen.count, left_out);
     voice_losses_free(&foreseen);
     voice_losses_free(&losses);
@@ -230,7 +230,7 @@ static void texts_are_cut_when_they_are_in_words(void **state)
     PARTS("One\ntwo. Three", &usual, "One|two.|Three", 0);
     PARTS("It is small, it is green, and nobody has it.", &little,
           "It is small, |it is green, |and nobody has it.", 0);
-    PARTS("---\n* * *\nGone.", &usual, "* * *|Gone.", 0);
+    PARTS("---\n* * *\nGone.", &usual, "Gone.", 0);
     PARTS("", &usual, "", 0);
     PARTS(" \n...\n", &usual, "", 0);
 }
@@ -310,9 +310,108 @@ static void nothing_is_missing(void **state)
     config_close(&cfg);
 }
 
+/* ---- languages ---- */
+
+static void expect_in(TextEngine *t, const char *language, const char *text, const char *want, size_t losses)
+{
+    TextResult r = {0};
+    RejectReason why = text_process(t, &r, (Str){text, (uint32_t)strlen(text)},
+                                    (Str){language, (uint32_t)strlen(language)}, (Str){"", 0});
+    if (why || strcmp(r.phonemes.data, want) || r.losses.size != losses * sizeof(TextLoss))
+        fail_msg("%s: '%s' %s (%zu left out), not '%s'", text, r.phonemes.data ? r.phonemes.data : "",
+                 r.detail, r.losses.size / sizeof(TextLoss), want);
+    text_result_free(&r);
+}
+
+static const char sections[] = "york\tjˈɔːk\n"
+                               "%language tok lexicon\n"
+                               "Sonja\tˈsonja\n"
+                               "%letters\n"
+                               "a\ta\nn\tn\nnk\tŋk\nk\tk\no\to\nt\tt\ni\ti\n1\twan\nh\t\n"
+                               "%language xx characters\n"
+                               "%language de espeak\n"
+                               "ort\tʔɔɐt\n"
+                               "%language any\n"
+                               "oslo\tˈuslu\n";
+
+/* One voice, four ways to symbols; entries of a section are for its language, the others for all. */
+static void languages_have_front_ends_of_their_own(void **state)
+{
+    (void)state;
+    Config cfg;
+    TextEngine *t = engine_with(&cfg, sections, TEXT_TO_SPEAK);
+    expect_in(t, "tok", "Toki, ANKA oslo!", "toki, aŋka ˈuslu!", 0);
+    expect_in(t, "tok", "Sonja [[p]] ta 11", "ˈsonja p ta wan wan", 0);
+    expect_in(t, "tok-us", "hat", "at", 0);
+    expect_in(t, "tok", "toki x 2 ☃ ta", "toki ta", 3);
+    expect_in(t, "xx", "Abc York.", "abc york.", 0);
+    expect_in(t, "de", "ort york", "ʔɔɐt jˈɔːk", 0);
+    expect_in(t, "en", "york", "jˈɔːk", 0);
+    expect_in(t, "en", "Sonja", "sˈɑːnjə", 0);
+    text_engine_close(t);
+    /* What cannot be said is not learned from. */
+    config_close(&cfg);
+    t = engine_with(&cfg, sections, TEXT_TO_LEARN);
+    TextResult r = {0};
+    expect_in(t, "tok", "Toki anka", "toki aŋka", 0);
+    assert_int_equal(text_process(t, &r, (Str){"toki x", 6}, (Str){"tok", 3}, (Str){"", 0}),
+                     REJECT_NO_PHONEMES);
+    assert_non_null(strstr(r.detail, "no rule for U+0078"));
+    text_result_free(&r);
+    text_engine_close(t);
+    config_close(&cfg);
+}
+
+static void sections_of_a_voice_end_before_a_file(void **state)
+{
+    (void)state;
+    Config cfg;
+    Err err = {0};
+    TextEngine *t;
+    assert_int_equal(config_defaults(&cfg, &err), 0);
+    cfg.lexicon_text = "oslo\tˈuslu\n";
+    static const char own[] = "%language tok lexicon\n%letters\na\ta";
+    assert_int_equal(config_add_lexicon(&cfg, own, strlen(own), &err), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_SPEAK, &err), 0);
+    expect_in(t, "tok", "aa", "aa", 0);
+    expect_in(t, "en", "oslo", "ˈuslu", 0);
+    text_engine_close(t);
+    config_close(&cfg);
+}
+
+static void a_wrong_section_is_told_by_its_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {{"a\tb\n%language\n", "names.tsv:2: the line is no beginning of a section"},
+                 {"%language tok words\n", "names.tsv:1: the line is no beginning"},
+                 {"%language tok lexicon more\n", "names.tsv:1: the line is no beginning"},
+                 {"%letters\na\ta\n", "names.tsv:1: letters belong to a language"},
+                 {"%language tok lexicon\n%letters\nabc\n", "names.tsv:3: a rule for letters is"},
+                 {"%language tok lexicon\n%letters\na\t\xE2\x98\x83\n", "names.tsv:3: U+2603 is no symbol"},
+                 {"%language tok lexicon\nword\n", "names.tsv:2: there is no TAB"},
+                 {"%other\n", "names.tsv:1: there is no TAB"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Config cfg;
+        Err err = {0};
+        TextEngine *t;
+        assert_int_equal(config_defaults(&cfg, &err), 0);
+        cfg.lexicon = "names.tsv";
+        cfg.lexicon_text = cases[i].text;
+        assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_SPEAK, &err), ERR_DATA);
+        if (strncmp(err.msg, cases[i].message, strlen(cases[i].message)))
+            fail_msg("'%s', not '%s'", err.msg, cases[i].message);
+        config_close(&cfg);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(languages_have_front_ends_of_their_own),
+        cmocka_unit_test(sections_of_a_voice_end_before_a_file),
+        cmocka_unit_test(a_wrong_section_is_told_by_its_line),
         cmocka_unit_test(entries_are_found),
         cmocka_unit_test(wrong_entries_have_a_line),
         cmocka_unit_test(caches_depend_on_it),

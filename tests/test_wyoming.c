@@ -353,6 +353,37 @@ static void sound_is_that_of_the_studio(void **state)
     port_close(&p);
 }
 
+/* Whole, and in chunks that are no documents. */
+static void ssml_is_spoken(void **state)
+{
+    static const char text[] = "<speak>Old hill. <break time='1s'/> Green hill.</speak>";
+    Port p;
+    Client c;
+    Buf is = {0}, expected = {0}, plain = {0};
+    port_open(&p, (WyomingOptions){0}, 0);
+    studio_sound(&p, &expected, text, 0);
+    studio_sound(&p, &plain, "Old hill. Green hill.", 0);
+    assert_true(expected.size > plain.size);
+    client_open(&c, &p);
+    synthesize(&c, text, NULL, NULL);
+    expect_sound(&c, &is);
+    same_sound(&is, &expected);
+    buf_clear(&is);
+    client_event_out(&c, "synthesize-start", NULL);
+    for (size_t at = 0; at < sizeof text - 1; at += 7)
+        client_event_out(
+            &c, "synthesize-chunk",
+            json_pack("{s:s%}", "text", text + at, sizeof text - 1 - at < 7 ? sizeof text - 1 - at : 7));
+    client_event_out(&c, "synthesize-stop", NULL);
+    expect_sound(&c, &is);
+    same_sound(&is, &expected);
+    client_close(&c);
+    buf_free(&is);
+    buf_free(&expected);
+    buf_free(&plain);
+    port_close(&p);
+}
+
 /* Whatever the pieces are in which a text comes, it sounds like all of it at once. */
 static void text_in_chunks(void **state)
 {
@@ -455,7 +486,8 @@ static void nonsense(void **state)
          "never trained"},
         {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"hills\", \"speaker\": \"zoe\"}}"), "not-found",
          "zoe"},
-        {SAY("{\"text\": \"<speak/>\", \"text_format\": \"ssml\"}"), "bad-request", "ssml"},
+        {SAY("{\"text\": \"a\", \"text_format\": \"rtf\"}"), "bad-request", "rtf"},
+        {SAY("{\"text\": \"<speak>\"}"), "bad-request", "line 1, column 1"},
         {"{\"type\": \"synthesize-chunk\", \"data\": {\"text\": \"a\"}}\n", "bad-request", "without"},
         {"{\"type\": \"synthesize-stop\"}\n", "bad-request", "without"},
         {"{\"type\": \"synthesize-start\"}\n{\"type\": \"synthesize-start\"}\n", "bad-request", "middle"},
@@ -729,6 +761,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(voices_are_described),
         cmocka_unit_test(sound_is_that_of_the_studio),
+        cmocka_unit_test(ssml_is_spoken),
         cmocka_unit_test(text_in_chunks),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(slow_clients_are_left),

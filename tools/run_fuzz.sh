@@ -55,6 +55,7 @@ options_of() { # name: the longest input, and the words of its language
     audio) echo -max_len=20000 ;;
     runs) echo -max_len=16384 ;;
     serve) echo -max_len=8192 ;;
+    ssml) echo -max_len=2048 ;;
     *) echo -max_len=4096 ;;
     esac
 }
@@ -105,9 +106,24 @@ seeds() { # name
         grep -v '^#' tests/data/english_said.tsv | cut -f1 | split -l 8 - "$dir/part-"
         for part in "$dir"/part-*; do (printf '\001' && cat "$part") >"$dir/seed-${part##*-}" && rm "$part"; done
         ;;
+    markup) # the first byte: Markdown or HTML, and the language
+        for format in markdown html plain; do
+            grep "^$format" tests/data/read-aloud.tsv | cut -f3 | sed 's/\\n/\n/g' | split -l 12 - "$dir/part-$format-"
+        done
+        for part in "$dir"/part-*; do
+            case $part in *html*) printf '\001' ;; *) printf '\000' ;; esac | cat - "$part" >"$dir/seed-${part##*part-}" && rm "$part"
+        done
+        ;;
     lexicon) # behind the zero byte: a text
         printf 'siobhan\tʃɪˈvɔːn\n# names\nNew York\tnuː jɔːk\tlast\n\000Siobhan’s in New York.' >"$dir/seed-1"
+        printf 'a\tb\n%%language tok lexicon\nSonja\tsonja\n%%letters\nk\tk\nnk\tŋk\nh\t\t# silent\n%%language any\nc\td\n\000anka Sonja' >"$dir/seed-3"
         printf 'AT&T\teɪ tiː\tfirst\nc++\tsiː\n\000AT&T, C++' >"$dir/seed-2"
+        ;;
+    ssml) # the first byte: phonemes, English
+        printf '\003<speak xml:lang="en-US"><p>A <emphasis level="strong">b</emphasis> <break time="2s"/>c</p><mark name="m"/></speak>' >"$dir/seed-1"
+        printf '\003<speak><prosody rate="+10%%" pitch="-2st" volume="+6dB">a<prosody rate="slow">b</prosody></prosody> &#233;&lt;</speak>' >"$dir/seed-2"
+        printf '\002<?xml version="1.0"?><!DOCTYPE speak><!-- c --><speak><say-as interpret-as="date" format="dmy">1/2/2003</say-as><![CDATA[<]]><sub alias="x">y</sub></speak>' >"$dir/seed-3"
+        printf '\001<speak><say-as interpret-as="telephone">+1 22</say-as><phoneme alphabet="ipa" ph="\303\246">a</phoneme><voice name="n"><lang xml:lang="de">b</lang></voice></speak>' >"$dir/seed-4"
         ;;
     wyoming) # the first byte: how large the pieces are
         printf '\003{"type": "describe"}\n{"type": "ping", "data": {"text": "a"}, "data_length": 13}\n{"text": "b"}' >"$dir/seed-1"

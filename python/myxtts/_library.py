@@ -59,11 +59,15 @@ class CVoiceOptions(Structure):
 
 class CManner(Structure):
     _fields_ = [("size", c_size_t), ("speaker", c_char_p), ("reference", c_char_p), ("speed", c_double), ("pitch", c_double),
-                ("language", c_char_p), ("force_language", c_int)]
+                ("language", c_char_p), ("force_language", c_int), ("text_format", c_char_p)]
 
 
 class CLoss(Structure):
     _fields_ = [("at", c_size_t), ("bytes", c_size_t), ("why", c_char * 120)]
+
+
+class CMark(Structure):
+    _fields_ = [("name", c_char_p), ("seconds", c_double)]
 
 
 class CLoaderOptions(Structure):
@@ -98,6 +102,8 @@ _PROTOTYPES: List[Tuple[str, Any, List[Any]]] = [
     ("myxtts_speech_poll", c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(c_int64), c_double, POINTER(CError)]),
     ("myxtts_speech_left_out_count", c_int, [c_void_p]),
     ("myxtts_speech_left_out", c_int, [c_void_p, c_int, POINTER(CLoss)]),
+    ("myxtts_speech_mark_count", c_int, [c_void_p]),
+    ("myxtts_speech_mark", c_int, [c_void_p, c_int, POINTER(CMark)]),
     ("myxtts_speech_end", None, [c_void_p]),
     ("myxtts_write_audio", c_int, [c_char_p, POINTER(c_float), c_int64, c_int, POINTER(CError)]),
     ("myxtts_loader_open", c_int, [POINTER(c_void_p), POINTER(CLoaderOptions), POINTER(CError)]),

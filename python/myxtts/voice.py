@@ -10,7 +10,8 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Set, Union
 
 import numpy as np
 
-from ._library import CError, CLoss, CManner, CVoiceOptions, Error, close_at_exit, encoded, finish, library, log_function, pairs
+from ._library import (CError, CLoss, CManner, CMark, CVoiceOptions, Error, close_at_exit, encoded, finish, library, log_function,
+                       pairs)
 
 _TICK = 0.1  # seconds: how long Ctrl-C may have to wait
 _NO_ROUNDS = -1
@@ -26,11 +27,19 @@ class LeftOut(NamedTuple):
     why: str
 
 
+class Mark(NamedTuple):
+    """A <mark> of SSML."""
+
+    name: str
+    seconds: float  #: from the beginning of the sound
+
+
 class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
     """A text on its way to sound: float32 arrays, one after the other, as soon as they are made.
 
     At most a few seconds are made before they are asked for. close() ends it in the middle, as dropping it does.
     left_out: what is not heard of the text, complete at its end and nearly always before the first piece.
+    marks: those of SSML, each there with the piece that its sentence begins with.
     """
 
     def __init__(self, voice: "Voice", text: str, manner: CManner) -> None:
@@ -42,6 +51,7 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
         self._error = CError()
         spoken = self._bytes = text.encode("utf-8", "replace")
         self.left_out: List[LeftOut] = []
+        self.marks: List[Mark] = []
         with voice._lock:
             opened = voice._opened()
             voice._speeches.add(self)
@@ -80,7 +90,12 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
                     raise self._error.exception()
 
     def _note(self) -> None:
-        """Adds what was not known to be left out."""
+        """Adds what was not known to be left out, and marks."""
+        for i in range(len(self.marks), self._lib.myxtts_speech_mark_count(self._speaking)):
+            mark = CMark()
+            if self._lib.myxtts_speech_mark(self._speaking, i, byref(mark)):
+                break
+            self.marks.append(Mark(mark.name.decode(errors="replace"), mark.seconds))
         for i in range(len(self.left_out), self._lib.myxtts_speech_left_out_count(self._speaking)):
             loss = CLoss()
             if self._lib.myxtts_speech_left_out(self._speaking, i, byref(loss)):
@@ -168,31 +183,37 @@ class Voice:
         close_at_exit(self)
 
     def stream(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
-               pitch: float = 0.0, language: Optional[str] = None, force_language: bool = False) -> Speech:
+               pitch: float = 0.0, language: Optional[str] = None, force_language: bool = False,
+               text_format: str = "auto") -> Speech:
         """The sound of a text, piece by piece, while it is made: float32 arrays in [-1, 1]. The arguments are those of say()."""
-        for name, value in (("text", text), ("speaker", speaker or ""), ("language", language or "")):
+        for name, value in (("text", text), ("speaker", speaker or ""), ("language", language or ""), ("text_format", text_format)):
             if not isinstance(value, str):
                 raise TypeError(f"the {name} is to be a str, and is {type(value).__name__}")
         manner = CManner(size=ctypes.sizeof(CManner), speaker=None if speaker is None else speaker.encode(),
                          reference=encoded(reference), speed=speed, pitch=pitch,
-                         language=None if language is None else language.encode(), force_language=force_language)
+                         language=None if language is None else language.encode(), force_language=force_language,
+                         text_format=text_format.encode())
         return Speech(self, text, manner)
 
     def say(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
             pitch: float = 0.0, language: Optional[str] = None, force_language: bool = False,
-            left_out: Optional[List[LeftOut]] = None) -> "np.ndarray[Any, np.dtype[np.float32]]":
+            text_format: str = "auto", left_out: Optional[List[LeftOut]] = None,
+            marks: Optional[List[Mark]] = None) -> "np.ndarray[Any, np.dtype[np.float32]]":
         """The sound of a text: a float32 array in [-1, 1], of sample_rate samples per second.
 
         speaker: one of self.speakers; None: the first. reference: a recording in whose voice to speak. speed: 1.2 is a fifth
         faster (0.25 .. 4). pitch: semitones up or down (-24 .. 24). language: one of self.languages, for any speaker; None: the usual
         one. A language, or letters, that the voice was never trained on are an Error with the code "language", unless force_language
-        is True. left_out: a list that gets the pieces of the text that cannot be spoken.
+        is True. text_format: "plain", "markdown", "html", "ssml", or "auto": it is found out. left_out, marks: lists that get the pieces of the text
+        that cannot be spoken, and the marks of SSML.
         """
         with self.stream(text, speaker=speaker, reference=reference, speed=speed, pitch=pitch, language=language,
-                         force_language=force_language) as pieces:
+                         force_language=force_language, text_format=text_format) as pieces:
             made = list(pieces)
         if left_out is not None:
             left_out.extend(pieces.left_out)
+        if marks is not None:
+            marks.extend(pieces.marks)
         return np.concatenate(made) if made else np.zeros(0, np.float32)
 
     def save(self, path: Path, audio: Any) -> None:

@@ -1,5 +1,6 @@
 /* cmd_phonemize.c - myxtts phonemize: text in, IPA out, line by line. */
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "text/phoneme_pool.h"
+#include "text/tokens.h"
 #include "text/unicode.h"
+#include "voice/voice_text.h"
 
 #define MAX_LINE ((size_t)16 << 20) /* bytes */
 
@@ -24,6 +27,8 @@ static const char usage[] =
     "--explain also prints where they come from, for each part of a line: espeak, lexicon, inline ([[IPA]] "
     "in "
     "the text) or rule (names of signs, words of other scripts), what is said, and its phonemes.\n"
+    "Markdown, HTML and SSML (--text-format, or found out: of --text, and of a file that begins with a tag) "
+    "are read as a whole: a line for each sentence; --json also has breaks, marks and changes of manner.\n"
     "--unknown lists the words that espeak-ng only guesses at, each once, as lines for a lexicon.\n"
     "Lines are worked on in batches; --num-workers 0 answers each line before it reads the next.";
 
@@ -32,7 +37,10 @@ typedef struct Job {
     const char *name; /* for messages */
     const char *text;
     Buf line;
-    int json, explain, strict_language, flush;
+    int json, explain, strict_language, flush, ssml;
+    const char *text_format;
+    TextFormat format;
+    Buf whole;       /* a text that is marked up */
     uint64_t bad;    /* lines without phonemes that should have some, or with less of them */
     int read_failed; /* the code, with the sentence in read_err */
     Err read_err;
@@ -280,6 +288,113 @@ static int list_unknown(Job *job, const Config *cfg, Err *err)
     return rc;
 }
 
+/* --- marked-up text --- */
+
+static json_t *wishes_json(const VoiceWishes *w, const char *kind)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; *kind == 'b' && i < w->pause_count; i++)
+        json_array_append_new(
+            all, json_pack("{s:i, s:f}", "token", w->pauses[i].from, "seconds", w->pauses[i].seconds));
+    for (size_t i = 0; *kind == 'm' && i < w->mark_count; i++)
+        json_array_append_new(all, json_pack("{s:i, s:o}", "token", w->marks[i].symbol, "name",
+                                             json_from_text(w->marks[i].name)));
+    for (size_t i = 0; *kind == 't' && i < w->turn_count; i++) {
+        const MarkupManner *m = &w->turns[i].manner;
+        json_array_append_new(all, json_pack("{s:i, s:f, s:f, s:f, s:f}", "token", w->turns[i].symbol, "rate",
+                                             m->rate, "pitch", m->pitch, "volume", m->volume, "emphasis",
+                                             m->emphasis));
+    }
+    return all;
+}
+
+static int print_part(const Job *job, const VoicePart *p, int number, Err *err)
+{
+    Buf phonemes = {0};
+    json_t *tokens = json_array();
+    for (int i = 0; i < p->symbols; i++) {
+        char name[8];
+        json_array_append_new(tokens, json_integer(p->tokens[i]));
+        if (p->tokens[i] >= TOKEN_FIRST_SYMBOL)
+            buf_str(&phonemes, tokens_name(p->tokens[i], name));
+    }
+    int rc = 0;
+    const char *text = phonemes.data ? phonemes.data : "";
+    if (job->json) {
+        json_t *o = json_pack("{s:i, s:s, s:o, s:s, s:O}", "line", number, "language", p->language, "text",
+                              json_from_text(p->said), "phonemes", text, "tokens", tokens);
+        json_object_set_new(o, "breaks", wishes_json(&p->wishes, "breaks"));
+        json_object_set_new(o, "marks", wishes_json(&p->wishes, "marks"));
+        json_object_set_new(o, "turns", wishes_json(&p->wishes, "turns"));
+        rc = o ? json_dumpf(o, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6)) : -1;
+        json_decref(o);
+    } else {
+        rc = fputs(text, stdout);
+    }
+    rc = rc < 0 || putchar('\n') == EOF ? -1 : 0;
+    json_decref(tokens);
+    buf_free(&phonemes);
+    return rc ? err_set_errno(err, ERR_IO, "writing the phonemes to stdout failed") : 0;
+}
+
+/* In this process, sentence by sentence. */
+static int print_marked_up(Job *job, const Config *cfg, const char *text, size_t size, Err *err)
+{
+    const VoiceLimits limits = {INT_MAX, INT_MAX};
+    VoiceText rest = {.p = text, .n = size};
+    VoiceLosses losses = {0};
+    VoicePart part;
+    TextEngine *engine;
+    int number = 0, rc = text_engine_open(&engine, cfg, TEXT_TO_SPEAK, err);
+    const TextFormatUse use = {.phonemes = 1, .language = cfg->language};
+    if (!rc)
+        rc = voice_text_mark_up(&rest, job->format, &use, job->log, err);
+    for (rc = rc ? rc : 1; rc == 1;) {
+        rc = voice_text_next(&rest, &part, engine, "", &limits, &losses, job->log, err);
+        if (rc != 1)
+            break;
+        int failed = print_part(job, &part, ++number, err);
+        voice_part_free(&part);
+        rc = failed ? failed : 1;
+    }
+    job->bad += losses.count > 0;
+    voice_losses_free(&losses);
+    voice_text_close(&rest);
+    text_engine_close(engine);
+    return rc;
+}
+
+/* 1 and job->whole: the input is marked up. What is not is read line by line. */
+static int read_marked_up(Job *job, Err *err)
+{
+    const int first = job->in && job->format == TEXT_FORMAT_AUTO ? getc(job->in) : EOF;
+    if (first != EOF)
+        ungetc(first, job->in);
+    if (!job->in) {
+        const size_t size = strlen(job->text);
+        job->format = text_format_of(job->format, job->text, size);
+        if (job->format != TEXT_FORMAT_PLAIN)
+            buf_str(&job->whole, job->text);
+    } else if ((job->format != TEXT_FORMAT_AUTO && job->format != TEXT_FORMAT_PLAIN) || first == '<') {
+        char some[4096];
+        for (size_t n; (n = fread(some, 1, sizeof some, job->in)) > 0 && job->whole.size < MAX_LINE;)
+            buf_add(&job->whole, some, n);
+        job->format = text_format_of(job->format, job->whole.data ? job->whole.data : "", job->whole.size);
+        if (job->format == TEXT_FORMAT_PLAIN) { /* "<3" */
+            if (job->in != stdin)
+                fclose(job->in);
+            job->in = job->whole.size ? fmemopen(job->whole.data, job->whole.size, "r") : NULL;
+            if (!job->in)
+                return err_set_errno(err, ERR_IO, "%s cannot be read", job->name);
+        }
+    } else {
+        job->format = TEXT_FORMAT_PLAIN;
+    }
+    if (job->whole.failed)
+        return err_set(err, ERR_NOMEM, "no memory for a text");
+    return job->format != TEXT_FORMAT_PLAIN;
+}
+
 /* One text needs no workers; the lines of a file are spread over them. */
 static int run(Job *job, CmdLine *line, const char *text, int unknown, Err *err)
 {
@@ -287,9 +402,16 @@ static int run(Job *job, CmdLine *line, const char *text, int unknown, Err *err)
     int rc = open_input(job, line, text, err);
     if (rc < 0)
         return rc;
-    int workers = text ? 0 : config_workers(cfg);
     /* Whatever the configuration says, phonemes are what was asked for. */
     cfg->use_phonemes = 1;
+    rc = read_marked_up(job, err);
+    if (rc < 0)
+        return rc;
+    if (rc && unknown)
+        return err_set(err, ERR_USAGE, "--unknown lists words of plain text only");
+    if (rc)
+        return print_marked_up(job, cfg, job->whole.data ? job->whole.data : "", job->whole.size, err);
+    int workers = text ? 0 : config_workers(cfg);
     job->strict_language = cfg->language_detection_method != LANGUAGE_AUTO || *cfg->phoneme_language;
     job->flush = workers == 0;
     PhonemeCallbacks callbacks = {next_line, print_line, job};
@@ -313,6 +435,9 @@ int cmd_phonemize(int argc, char **argv, Log *log)
     const CmdOption own[] = {
         {"text", "T", &text, NULL, "speak this text"},
         {"explain", NULL, NULL, &job.explain, "also print where the phonemes come from"},
+        {"text-format", "F", &job.text_format, NULL,
+         "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
+        {"ssml", NULL, NULL, &job.ssml, "the text is SSML, as --text-format ssml"},
         {"unknown", NULL, NULL, &unknown, "list the words that espeak-ng only guesses at"},
     };
     CmdLine line;
@@ -323,11 +448,17 @@ int cmd_phonemize(int argc, char **argv, Log *log)
     if (rc == 0 && !line.help) {
         cmd_line_set_log(&line, log);
         job.json = line.json;
-        rc = run(&job, &line, text, unknown, &err);
+        if (job.text_format && text_format_find(&job.format, job.text_format))
+            rc = err_set(&err, ERR_USAGE, "--text-format is '%s'; it must be " TEXT_FORMAT_NAMES,
+                         job.text_format);
+        if (job.ssml)
+            job.format = TEXT_FORMAT_SSML;
+        rc = rc ? rc : run(&job, &line, text, unknown, &err);
     }
     if (job.in && job.in != stdin)
         fclose(job.in);
     buf_free(&job.line);
+    buf_free(&job.whole);
     cmd_line_close(&line);
     if (rc < 0)
         return cmd_fail(log, &err);

@@ -53,7 +53,9 @@ typedef struct Synth {
     char found[CHECKPOINT_PATH_SIZE]; /* the voice, where none was named */
     const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png,
         *alignment_png, *iterations, *speed, *pitch, *vocoder, *language;
-    int force_language, overwrite;
+    int force_language, overwrite, ssml;
+    const char *text_format;
+    TextFormat format;
     Devices devices;
     Voice *voice;
     Spoken spoken;
@@ -159,6 +161,15 @@ static void add_choice(json_t *o, const Synth *s)
     ear_json(o, &best.ear);
 }
 
+static json_t *marks_json(const Spoken *p)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < p->mark_count; i++)
+        json_array_append_new(all, json_pack("{s:o, s:f}", "name", json_from_text(p->marks[i].name),
+                                             "seconds", p->marks[i].seconds));
+    return all;
+}
+
 /* Times are shares of the sound's length: below 1 is faster than speech. */
 static int report(const Synth *s, Err *err)
 {
@@ -176,6 +187,7 @@ static int report(const Synth *s, Err *err)
             "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
             p->first_seconds, "load_seconds", s->open_seconds);
         json_object_set_new(o, "left_out_pieces", voice_losses_json(&p->losses, s->given));
+        json_object_set_new(o, "marks", marks_json(p));
         add_choice(o, s);
         return output_print(o, 6, err);
     }
@@ -259,7 +271,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
     VoicePart part;
     memset(r, 0, sizeof *r);
     const LanguageWish wish = {NULL, l->s->force_language}; /* the language was looked at */
-    int rc = voice_language_check(voice_checkpoint(l->s->voice), &wish, rest.p, rest.n, l->s->log, &r->err);
+    int rc = voice_begin(&rest, voice_checkpoint(l->s->voice), l->s->format, &wish, l->s->log, &r->err);
     for (rc = rc ? rc : 1; rc == 1;) {
         pthread_mutex_lock(&l->network);
         rc = voice_next(l->s->voice, &rest, &part, &out->losses, &r->err);
@@ -276,7 +288,8 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
             out->samples = grown;
             memcpy(grown + out->count, samples, (size_t)n * sizeof *grown);
             out->audio_seconds += clock_now() - from;
-            rc = spoken_add(out, &part, n, &r->err);
+            rc = spoken_add(out, &part, out->count, out->count + n, &voice_checkpoint(l->s->voice)->cfg,
+                            &r->err);
             rc = rc ? rc : 1;
         } else if (!rc) {
             rc = err_set(&r->err, ERR_NOMEM, "no memory for %lld samples", (long long)n);
@@ -310,6 +323,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
                               (int)p->losses.count, "text_seconds", p->text_seconds, "mel_seconds",
                               p->mel_seconds, "audio_seconds", p->audio_seconds);
         json_object_set_new(o, "left_out_pieces", voice_losses_json(&p->losses, l->line[item]));
+        json_object_set_new(o, "marks", marks_json(p));
         json_object_set_new(o, "error", r->err.code ? json_from_text(r->err.msg) : json_null());
         char *text = json_dumps(o, JSON_REAL_PRECISION(6));
         json_decref(o);
@@ -466,6 +480,7 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .speed = speed,
                       .pitch = pitch,
                       .wish = {s->language, s->force_language},
+                      .format = s->format,
                       .log = log};
     rc = voice_open(&s->voice, &o, err);
     if (!rc && s->lines)
@@ -550,7 +565,7 @@ static int fill_in(Synth *s, const CmdLine *line, Err *err)
 }
 
 /* Which of the two ways of use is meant, and whether it is complete. */
-static int check_options(const Synth *s, Err *err)
+static int check_options(Synth *s, Err *err)
 {
     if (!!s->text + !!s->text_file + !!s->lines != 1)
         return err_set(err, ERR_USAGE, "synth needs one of \"TEXT\", --text-file F and --lines F");
@@ -569,6 +584,11 @@ static int check_options(const Synth *s, Err *err)
     if (s->lines && (s->png || s->alignment_png))
         return err_set(err, ERR_USAGE, "--%s draws one text and cannot be used with --lines",
                        s->png ? "png" : "alignment-png");
+    if (s->text_format && text_format_find(&s->format, s->text_format))
+        return err_set(err, ERR_USAGE, "--text-format is '%s'; it must be " TEXT_FORMAT_NAMES,
+                       s->text_format);
+    if (s->ssml)
+        s->format = TEXT_FORMAT_SSML;
     if (s->reference && s->speaker)
         return err_set(err, ERR_USAGE, "--reference and --speaker both say whose voice it is: give one");
     return 0;
@@ -594,6 +614,9 @@ int cmd_synth(int argc, char **argv, Log *log)
         {"language", "L", &s.language, NULL, "speak this one of the voice's languages: de"},
         {"force-language", NULL, NULL, &s.force_language,
          "also one that the voice was never trained on, and texts in other letters"},
+        {"text-format", "F", &s.text_format, NULL,
+         "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
+        {"ssml", NULL, NULL, &s.ssml, "the text is SSML, as --text-format ssml"},
         {"png", "F.png", &s.png, NULL, "draw the mel of the first sentence"},
         {"alignment-png", "F.png", &s.alignment_png, NULL, "draw its mel with symbols, durations and pitch"},
         {"vocoder", "PATH", &s.vocoder, NULL,

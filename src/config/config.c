@@ -167,6 +167,8 @@ int config_add_lexicon(Config *cfg, const char *text, size_t n, Err *err)
     buf_add(&all, text, n);
     if (text[n - 1] != '\n')
         buf_add(&all, "\n", 1);
+    if (strstr(all.data ? all.data : "", "%language")) /* its last section ends here */
+        buf_str(&all, "%language any\n");
     int lines = 0;
     for (size_t i = 0; i < all.size; i++)
         lines += all.data[i] == '\n';

@@ -112,6 +112,16 @@ typedef struct NumberRules {
     const Respelling *respellings; /* ends with from NULL */
 } NumberRules;
 
+/* What is said of signs in addresses and code, and of what is named rather than read. */
+#define ALOUD_SIGNS ".@/-_?=&#%+:~,\\*<>"
+typedef struct AloudWords {
+    const char *signs[sizeof ALOUD_SIGNS - 1]; /* in that order */
+    const char *hosts;            /* ends of their names that only this language takes for such; or NULL */
+    const char *block, *block_in; /* "Code", "Code in " */
+    const char *lines, *one_line; /* "lines" behind a number, "one line" */
+    const char *done, *open;      /* of a task */
+} AloudWords;
+
 typedef struct Language {
     const char *code;       /* two letters */
     const char *names;      /* in English, lower case, separated by spaces */
@@ -137,6 +147,7 @@ typedef struct Language {
     const Abbreviation *abbreviations; /* the first that matches is used; ends with written NULL; or NULL */
     const Abbreviation *endings;       /* of words: "Hauptstr."; ends with written NULL; or NULL */
     NumberRules numbers;
+    const AloudWords *aloud; /* or NULL */
 } Language;
 
 const char *language_code(int i); /* code of row i; NULL past the last */

@@ -31,9 +31,9 @@ extern "C" {
 #endif
 
 #define MYXTTS_VERSION_MAJOR 1
-#define MYXTTS_VERSION_MINOR 2
+#define MYXTTS_VERSION_MINOR 3
 
-/* "1.2", of the library that is loaded. */
+/* "1.3", of the library that is loaded. */
 MYXTTS_API const char *myxtts_version(void);
 
 /* ---- errors ---- */
@@ -118,10 +118,12 @@ typedef struct myxtts_manner {
     /* 0: a language that the voice was never trained on, and a text that is mostly in letters it was never
      * trained on, are MYXTTS_ERROR_LANGUAGE. 1: it is spoken all the same. Since 1.1 */
     int force_language;
+    const char
+        *text_format; /* "plain", "markdown", "html", "ssml"; NULL, "auto": it is found out. Since 1.3 */
 } myxtts_manner;
 #define MYXTTS_MANNER \
     { \
-        sizeof(myxtts_manner), NULL, NULL, 1, 0, NULL, 0 \
+        sizeof(myxtts_manner), NULL, NULL, 1, 0, NULL, 0, NULL \
     }
 
 /* A text on its way to sound. It begins at once, in threads of the voice; at most a few seconds are made
@@ -146,6 +148,15 @@ typedef struct myxtts_loss {
 } myxtts_loss;
 MYXTTS_API int myxtts_speech_left_out_count(const myxtts_speech *s);
 MYXTTS_API int myxtts_speech_left_out(const myxtts_speech *s, int i, myxtts_loss *l); /* 0, or -11: no such */
+
+/* A <mark> of SSML, and when it is reached. A mark is known with the piece of sound that its sentence begins
+ * with. Since 1.3. */
+typedef struct myxtts_mark {
+    const char *name;
+    double seconds; /* from the beginning of the sound */
+} myxtts_mark;
+MYXTTS_API int myxtts_speech_mark_count(const myxtts_speech *s);
+MYXTTS_API int myxtts_speech_mark(const myxtts_speech *s, int i, myxtts_mark *m); /* 0, or -11: no such */
 
 /* All of it at once: *samples [*count], to be freed with myxtts_free. */
 MYXTTS_API int myxtts_voice_say(myxtts_voice *v, float **samples, int64_t *count, const char *text,

@@ -36,6 +36,8 @@ struct myxtts_speech {
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* by the monotonic clock */
     int ready;              /* asking again is worth it; under the mutex */
+    Spoken told;            /* its marks: those of the pieces that were given out */
+    const Config *cfg;
 };
 
 /* ---- opening ---- */
@@ -171,7 +173,11 @@ static int begin(myxtts_speech *s, myxtts_voice *v, const char *text, size_t byt
 {
     Buf recording = {0};
     myxtts_manner m;
+    TextFormat format = TEXT_FORMAT_AUTO;
     int rc = check_manner(&m, given, text, err);
+    if (!rc && m.text_format && text_format_find(&format, m.text_format))
+        rc = err_set(err, ERR_USAGE, "the text format is '%.40s', but must be " TEXT_FORMAT_NAMES,
+                     m.text_format);
     if (!rc && m.reference)
         rc = file_read(&recording, m.reference, MOST_REFERENCE, err);
     const TalkOrder order = {.text = text,
@@ -182,6 +188,7 @@ static int begin(myxtts_speech *s, myxtts_voice *v, const char *text, size_t byt
                              .speed = m.speed,
                              .pitch = m.pitch,
                              .wish = {m.language, m.force_language},
+                             .format = format,
                              .ready = tell,
                              .arg = s};
     if (!rc)
@@ -210,6 +217,7 @@ int myxtts_speech_begin(myxtts_speech **out, myxtts_voice *v, const char *text, 
         return library_error(e, &err);
     }
     s->process = v->process;
+    s->cfg = &checkpoint_of(v)->cfg;
     pthread_mutex_init(&s->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -224,9 +232,14 @@ int myxtts_speech_begin(myxtts_speech **out, myxtts_voice *v, const char *text, 
 }
 
 /* What talk_next said, for the caller. */
-static int hand_out(int rc, const TalkPiece *piece, const float **samples, int64_t *count, const Err *err,
-                    myxtts_error *e)
+static int hand_out(myxtts_speech *s, int rc, const TalkPiece *piece, const float **samples, int64_t *count,
+                    Err *err, myxtts_error *e)
 {
+    if (rc == TALK_PIECE && piece->part) {
+        const int64_t from = llround(piece->at * s->cfg->sample_rate);
+        int failed = spoken_add_marks(&s->told, piece->part, from, INT64_MAX, s->cfg, err);
+        rc = failed ? failed : rc;
+    }
     *samples = rc == TALK_PIECE ? piece->samples : NULL;
     *count = rc == TALK_PIECE ? piece->count : 0;
     return rc < 0 ? library_error(e, err) : rc;
@@ -242,7 +255,8 @@ int myxtts_speech_next(myxtts_speech *s, const float **samples, int64_t *count, 
     int rc = library_check_process(s->process, OURS, e);
     if (rc)
         return rc;
-    return hand_out(talk_next(s->talk, &piece, 1, &err), &piece, samples, count, &err, e);
+    rc = talk_next(s->talk, &piece, 1, &err);
+    return hand_out(s, rc, &piece, samples, count, &err, e);
 }
 
 /* 1: told in time. */
@@ -279,7 +293,7 @@ int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, 
     do
         rc = talk_next(s->talk, &piece, 0, &err);
     while (rc == TALK_LATER && wait_until(s, &end));
-    return hand_out(rc, &piece, samples, count, &err, e);
+    return hand_out(s, rc, &piece, samples, count, &err, e);
 }
 
 int myxtts_speech_left_out_count(const myxtts_speech *s)
@@ -305,11 +319,27 @@ int myxtts_speech_left_out(const myxtts_speech *s, int i, myxtts_loss *out)
     return rc;
 }
 
+int myxtts_speech_mark_count(const myxtts_speech *s)
+{
+    return s && !library_check_process(s->process, OURS, NULL) ? (int)s->told.mark_count : 0;
+}
+
+int myxtts_speech_mark(const myxtts_speech *s, int i, myxtts_mark *out)
+{
+    if (!s || !out)
+        return MYXTTS_ERROR_USAGE;
+    if (i < 0 || i >= myxtts_speech_mark_count(s))
+        return MYXTTS_ERROR_MISSING;
+    *out = (myxtts_mark){s->told.marks[i].name, s->told.marks[i].seconds};
+    return 0;
+}
+
 void myxtts_speech_end(myxtts_speech *s)
 {
     if (!s || library_check_process(s->process, OURS, NULL))
         return;
     talk_close(s->talk);
+    spoken_free(&s->told);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);
     free(s);

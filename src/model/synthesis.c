@@ -344,6 +344,22 @@ static void spread_pitch(float *pitch, const float *log_duration, int n, double 
         pitch[t] = (float)(mean + spread * ((double)pitch[t] - mean));
 }
 
+/* The longest of them gives way first. Returns the frames that are saved. */
+static int shorten(int32_t *durations, const SymbolPause *p)
+{
+    int64_t sum = 0;
+    int saved = 0;
+    for (int t = p->from; t < p->to; t++)
+        sum += durations[t];
+    for (; sum > p->frames && sum > p->to - p->from; sum--, saved++) {
+        int longest = p->from;
+        for (int t = p->from; t < p->to; t++)
+            longest = durations[t] > durations[longest] ? t : longest;
+        durations[longest]--;
+    }
+    return saved;
+}
+
 /* Durations, pitch and energy as they will be spoken. Returns the frames of the longest row, or an error. */
 static int choose(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, int T, Err *err)
 {
@@ -368,7 +384,14 @@ static int choose(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, i
         /* Frames that the row takes at this speed. */
         const double speed = in[b].speed > 0 ? in[b].speed : 1;
         spread_pitch(h->pitch + row, durations, h->length[b], s->spread);
+        for (int t = 0; in[b].manner && t < h->length[b]; t++) {
+            durations[t] += logf(in[b].manner[t].stretch);
+            h->pitch[row + (size_t)t] += in[b].manner[t].pitch;
+            h->energy[row + (size_t)t] += in[b].manner[t].energy;
+        }
         int64_t frames = durations_round(h->durations + row, durations, h->length[b], speed / s->pace);
+        for (int i = 0; i < in[b].pause_count; i++)
+            frames -= shorten(h->durations + row, &in[b].pauses[i]);
         longest = frames > longest ? frames : longest;
         h->frame_length[b] = (int32_t)(frames < INT32_MAX ? frames : INT32_MAX);
     }

@@ -34,13 +34,27 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
  * is moved away from its mean by the factor spread. 0: 1. Not called, both are 1. */
 void synthesiser_set_manner(Synthesiser *s, double pace, double spread);
 
+/* What is done to one symbol after the network has chosen for itself. */
+typedef struct SymbolManner {
+    float stretch;       /* its duration is multiplied by it; not 0 */
+    float pitch, energy; /* are added, in deviations of the corpus */
+} SymbolManner;
+
+/* Symbols from .. to - 1 last so many frames together, at the most; none less than one. */
+typedef struct SymbolPause {
+    int from, to, frames;
+} SymbolPause;
+
 typedef struct SynthesisText {
     const int32_t *tokens; /* [count] */
     int count;
-    const float *voice; /* [S]; NULL where the network has no voice conditioning */
-    double speed;       /* 1 (or 0): as learned, 2: twice as fast */
-    double pitch;       /* added to every symbol's pitch, in deviations of the corpus */
-    int language;       /* number of its language; of no meaning where the network tells none apart */
+    const float *voice;         /* [S]; NULL where the network has no voice conditioning */
+    double speed;               /* 1 (or 0): as learned, 2: twice as fast */
+    double pitch;               /* added to every symbol's pitch, in deviations of the corpus */
+    int language;               /* number of its language; of no meaning where the network tells none apart */
+    const SymbolManner *manner; /* [count]; NULL: nothing is done */
+    const SymbolPause *pauses;  /* [pause_count] */
+    int pause_count;
 } SynthesisText;
 
 typedef struct Speech {

@@ -12,6 +12,7 @@
 #include "serve/speech_events.h"
 #include "serve/speech_request.h"
 #include "studio/studio.h"
+#include "voice/voice_manner.h"
 
 #define NAMES 600 /* bytes of names in a message */
 
@@ -138,6 +139,7 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
                        .speed = j->q.speed,
                        .pitch = j->q.pitch,
                        .wish = {j->q.language, j->q.force_language},
+                       .format = j->q.text_format,
                        .ready = wake_request,
                        .arg = r};
     rc = talk_begin(&j->talk, s->studio, &order, err);
@@ -149,6 +151,7 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
     *answered = rc == ERR_BUSY       ? refuse_busy(r)
                 : rc == ERR_MISSING  ? http_answer_error(r, 400, "voice", NULL, "%s", err->msg)
                 : rc == ERR_LANGUAGE ? refuse_language(j, err)
+                : rc == ERR_DATA     ? http_answer_error(r, 400, "input", "invalid_value", "%s", err->msg)
                                      : rc;
     return NULL;
 }
@@ -188,6 +191,10 @@ static int next_piece(SpeechJob *j, Buf *out, Err *err)
             int failed = event_part(out, piece.part, checkpoint_of(j), j->parts, piece.at, err);
             if (failed)
                 return failed;
+        }
+        for (size_t i = 0; j->q.events && i < piece.part->wishes.mark_count; i++) {
+            const VoiceMark *m = &piece.part->wishes.marks[i];
+            event_mark(out, m->name, piece.at + voice_mark_seconds(m, &checkpoint_of(j)->cfg));
         }
         j->parts++;
     }

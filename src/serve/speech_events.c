@@ -34,6 +34,19 @@ void event_done(Buf *out, int64_t symbols, int64_t frames, const VoiceLosses *lo
     json_decref(all);
 }
 
+void event_mark(Buf *out, const char *name, double at)
+{
+    json_t *o =
+        json_pack("{s:s, s:o, s:f}", "type", "speech.mark", "name", json_from_text(name), "start", at);
+    char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
+    if (text)
+        buf_printf(out, "data: %s\n\n", text);
+    else
+        out->failed = 1;
+    free(text);
+    json_decref(o);
+}
+
 void event_error(Buf *out, const char *error)
 {
     /* {"error": ...} with a type in front. */

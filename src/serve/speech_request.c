@@ -125,6 +125,26 @@ static int take_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
     return 0;
 }
 
+/* A name, or "ssml": true. */
+static int take_text_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
+{
+    const char *name = NULL;
+    char shown[SHOWN];
+    int ssml = 0, rc = take_text(q, &name, o, "text_format", f);
+    if (!rc)
+        rc = take_flag(&ssml, o, "ssml", f);
+    if (rc)
+        return rc;
+    if (name && text_format_find(&q->text_format, name)) {
+        utf8_show(shown, sizeof shown, name);
+        return fault_set(f, 400, "text_format", "invalid_value",
+                         "text_format '%s' is not known: use " TEXT_FORMAT_NAMES, shown);
+    }
+    if (ssml)
+        q->text_format = TEXT_FORMAT_SSML;
+    return 0;
+}
+
 /* A data URL is taken too: what is before its comma is its type. */
 static int take_recording(SpeechRequest *q, const json_t *o, const SpeechLimits *limits, SpeechFault *f)
 {
@@ -166,6 +186,8 @@ static int take_members(SpeechRequest *q, const json_t *o, const SpeechLimits *l
         rc = take_text(q, &q->language, o, "language", f);
     if (!rc)
         rc = take_flag(&q->force_language, o, "force_language", f);
+    if (!rc)
+        rc = take_text_format(q, o, f);
     if (!rc)
         rc = take_format(q, o, f);
     if (!rc)
@@ -228,7 +250,8 @@ static json_t *query_value(const char *name, const char *text)
         double x = strtod(text, &end);
         return !errno && *text && !*end && isfinite(x) ? json_real(x) : json_string("");
     }
-    const int is_flag = strcmp(name, "details") == 0 || strcmp(name, "force_language") == 0;
+    const int is_flag =
+        strcmp(name, "details") == 0 || strcmp(name, "force_language") == 0 || strcmp(name, "ssml") == 0;
     if (is_flag && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0))
         return json_true();
     if (is_flag && (strcmp(text, "false") == 0 || strcmp(text, "0") == 0))
@@ -241,7 +264,7 @@ int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const Speec
 {
     static const char *const names[] = {"input",          "model",           "voice",         "language",
                                         "force_language", "response_format", "stream_format", "speed",
-                                        "pitch",          "details"};
+                                        "pitch",          "details",         "text_format",   "ssml"};
     *q = (SpeechRequest){.speed = 1};
     *fault = (SpeechFault){0};
     json_t *o = json_object();

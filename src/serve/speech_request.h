@@ -7,6 +7,7 @@
 
 #include "audio/sound_format.h"
 #include "base/mem.h"
+#include "text/format.h"
 
 typedef struct SpeechLimits {
     int text;      /* characters */
@@ -25,6 +26,7 @@ typedef struct SpeechRequest {
     int has_recording;
     int events;  /* stream_format sse */
     int details; /* events for the parts of the text */
+    TextFormat text_format;
 } SpeechRequest;
 
 /* What is wrong, for the answer. */

@@ -18,8 +18,9 @@ typedef struct WyomingSpeech {
     void (*ready)(void *arg); /* of TalkOrder */
     void *arg;
 
-    int active;   /* begun, and not yet over */
-    int streams;  /* its text comes in chunks */
+    int active;  /* begun, and not yet over */
+    int streams; /* its text comes in chunks */
+    TextFormat format;
     int complete; /* all of the text is there */
     int voice, rate;
     char *speaker;               /* NULL: the first */

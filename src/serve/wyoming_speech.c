@@ -95,8 +95,9 @@ static int choose_voice(WyomingSpeech *s, const WyomingEvent *e, Err *err)
     const char *language = json_string_value(json_object_get(voice, "language"));
     const char *speaker = json_string_value(json_object_get(voice, "speaker"));
     const char *format = wyoming_event_text(e, "text_format");
-    if (format && strcmp(format, "text") != 0)
-        return err_set(err, ERR_DATA, "text_format is '%.20s'; only text can be spoken", format);
+    s->format = TEXT_FORMAT_AUTO;
+    if (format && strcmp(format, "text") != 0 && text_format_find(&s->format, format))
+        return err_set(err, ERR_DATA, "text_format is '%.20s'; it must be text, " TEXT_FORMAT_NAMES, format);
     int rc = find_voice(s, name, language, err);
     if (rc < 0)
         return rc;
@@ -145,6 +146,14 @@ int wyoming_speech_begin(WyomingSpeech *s, const WyomingEvent *e, int streams, E
     return rc;
 }
 
+static size_t blanks(const Buf *text)
+{
+    size_t n = 0;
+    while (n < text->size && strchr(" \n\r\t", text->data[n]))
+        n++;
+    return n;
+}
+
 /* Bytes of whole sentences: of the last one it is not known that it ends before more has come. */
 static size_t whole_sentences(WyomingSpeech *s)
 {
@@ -152,6 +161,11 @@ static size_t whole_sentences(WyomingSpeech *s)
     size_t from = s->scanned, end = 0;
     if (s->complete)
         return s->text.size;
+    /* Markup is read as a whole. */
+    const size_t skip = blanks(&s->text);
+    if (s->format != TEXT_FORMAT_PLAIN &&
+        (s->format != TEXT_FORMAT_AUTO || (skip < s->text.size && s->text.data[skip] == '<')))
+        return 0;
     for (;;) {
         from += voice_text_sentence(s->text.data + from, s->text.size - from);
         if (from >= s->text.size)
@@ -160,14 +174,6 @@ static size_t whole_sentences(WyomingSpeech *s)
     }
     s->scanned = s->text.size > end + mark ? s->text.size - mark : end;
     return end;
-}
-
-static size_t blanks(const Buf *text)
-{
-    size_t n = 0;
-    while (n < text->size && strchr(" \n\r\t", text->data[n]))
-        n++;
-    return n;
 }
 
 /* What has come of the text begins to be spoken, also while other text of it is heard. */
@@ -184,6 +190,7 @@ static int begin_talk(WyomingSpeech *s, Err *err)
                                  .size = n - skip,
                                  .speaker = s->speaker,
                                  .wish = {.language = s->language},
+                                 .format = s->format,
                                  .ready = s->ready,
                                  .arg = s->arg};
         int rc = talk_begin(&s->talk[s->talks], s->studio, &order, err);

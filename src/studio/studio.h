@@ -56,13 +56,14 @@ typedef struct TalkOrder { /* everything is copied */
     size_t recording_size;
     double speed, pitch; /* as VoiceOptions; speed 0 is 1 */
     LanguageWish wish;
+    TextFormat format;
     void (*ready)(void *arg); /* see talk_next; may be NULL */
     void *arg;
 } TalkOrder;
 
 /* ERR_BUSY: too many talks. ERR_MISSING: no such voice or speaker, ERR_LANGUAGE: the voice was never trained
- * on the language (voice_language.h), told at once. What else is wrong with the text or the recording is told
- * by talk_next. */
+ * on the language (voice_language.h), ERR_DATA: its markup is not well-formed, told at once. What else is
+ * wrong with the text or the recording is told by talk_next. */
 int talk_begin(Talk **t, Studio *s, const TalkOrder *order, Err *err);
 
 typedef struct TalkPiece { /* lives until the next talk_next or talk_close */

@@ -16,6 +16,7 @@
  * taken the piece it begins with. */
 typedef struct TalkPart {
     VoicePart voice; /* not guarded: written before anybody else knows of it */
+    float *vector;   /* likewise; [speaker_embedding_dim] whose voice, where the text names one; else NULL */
     int more;        /* text follows */
     int uses;
 } TalkPart;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "studio/studio_private.h"
+#include "voice/voice_manner.h"
 
 /* --- what there is to do; the lock is held --- */
 
@@ -60,7 +61,7 @@ static Talk *most_urgent_mel(const Studio *s, double *deadline, int voice)
 /* --- text and mel --- */
 
 /* Whose voice it is: that of a recording, or of a speaker, which is kept for whoever speaks with it next. */
-static int find_vector(Worker *w, Talk *t, Err *err)
+static int find_vector(Worker *w, const Talk *t, const char *speaker, float **out, Err *err)
 {
     Studio *s = w->s;
     Room *room = &s->rooms[t->voice];
@@ -71,17 +72,18 @@ static int find_vector(Worker *w, Talk *t, Err *err)
     if (!vector)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
     int rc = 0, number = -1;
-    if (t->recording) {
+    if (t->recording && !speaker) {
         rc = voice_network_recording(network, vector, t->recording, t->recording_size, "the recording", err);
     } else {
-        number = file->speaker_count ? voice_find_speaker(file, t->speaker, err) : -1;
+        speaker = speaker ? speaker : t->speaker;
+        number = file->speaker_count ? voice_find_speaker(file, speaker, err) : -1;
         pthread_mutex_lock(&s->lock);
         const float *known = number >= 0 ? room->vectors[number] : NULL;
         if (known)
             memcpy(vector, known, bytes);
         pthread_mutex_unlock(&s->lock);
         if (!known) {
-            rc = voice_network_speaker(network, vector, t->speaker, err);
+            rc = voice_network_speaker(network, vector, speaker, err);
             kept = rc || number < 0 ? NULL : mem_calloc(1, bytes);
         }
     }
@@ -98,7 +100,7 @@ static int find_vector(Worker *w, Talk *t, Err *err)
     if (rc)
         free(vector);
     else
-        t->vector = vector;
+        *out = vector;
     return rc;
 }
 
@@ -108,7 +110,7 @@ static int read_part(Worker *w, Talk *t, TalkPart **out, VoiceLosses *lost, Err 
 {
     Room *room = &w->s->rooms[t->voice];
     *out = NULL;
-    int rc = t->vector ? 0 : find_vector(w, t, err);
+    int rc = t->vector ? 0 : find_vector(w, t, NULL, &t->vector, err);
     if (rc)
         return rc;
     TalkPart *p = mem_calloc(1, sizeof *p);
@@ -117,16 +119,20 @@ static int read_part(Worker *w, Talk *t, TalkPart **out, VoiceLosses *lost, Err 
     p->uses = 1;
     pthread_mutex_lock(&room->text);
     if (!t->looked_through)
-        rc = voice_losses(room->voice, lost, t->text, t->rest.n, t->language, err);
+        rc = voice_losses(room->voice, lost, &t->rest, err);
     t->looked_through = 1;
     if (!rc)
         rc = voice_read(room->voice, &t->rest, &p->voice, lost, err);
     pthread_mutex_unlock(&room->text);
     p->more = !voice_text_is_over(&t->rest);
+    if (rc == 1 && p->voice.wishes.speaker) {
+        int failed = find_vector(w, t, p->voice.wishes.speaker, &p->vector, err);
+        rc = failed ? failed : 1;
+    }
     if (rc == 1)
         *out = p;
     else
-        free(p);
+        talk_part_drop(p);
     return rc;
 }
 
@@ -136,7 +142,8 @@ static void speak_together(Worker *w, int voice, int rows, Err *errs)
     for (int i = 0; i < rows; i++) {
         const Talk *t = w->talks[i];
         w->parts[i] = &w->spoken[i]->voice;
-        w->manners[i] = (VoiceManner){.vector = t->vector, .speed = t->speed, .pitch = t->pitch};
+        const float *own = w->spoken[i]->vector;
+        w->manners[i] = (VoiceManner){.vector = own ? own : t->vector, .speed = t->speed, .pitch = t->pitch};
         errs[i] = (Err){0};
     }
     int rc = voice_network_speak(w->network[voice], w->parts, w->manners, rows, &errs[0]);
@@ -250,7 +257,11 @@ static void make_sound(Worker *w, Talk *t)
     if (begins)
         sound_run_begin(&t->run, p->voice.mel, p->voice.frames, p->more ? samples_of(t, p->voice.pause) : 0);
     t->run_begun = 1;
+    const int64_t at = t->run.to * voice_checkpoint(s->rooms[t->voice].voice)->cfg.hop_length;
     int rc = sound_run_next(&t->run, w->sound[t->voice], &samples, &count, &err);
+    if (!rc)
+        voice_part_gain(&p->voice, samples, at, count,
+                        voice_checkpoint(s->rooms[t->voice].voice)->cfg.hop_length);
     const int done = rc || sound_run_done(&t->run);
     if (done) {
         sound_run_end(&t->run);

@@ -20,6 +20,7 @@ void talk_part_drop(TalkPart *p)
     if (!p || --p->uses > 0)
         return;
     voice_part_free(&p->voice);
+    free(p->vector);
     free(p);
 }
 
@@ -136,8 +137,7 @@ static int check_order(const Studio *s, const TalkOrder *o, Err *err)
                        s->o.count == 1 ? "is" : "are", s->o.count);
     const Checkpoint *file = voice_checkpoint(s->rooms[o->voice].voice);
     int found = o->speaker ? voice_find_speaker(file, o->speaker, err) : 0;
-    const LanguageWish wish = {o->wish.language, o->wish.force || s->o.force_language};
-    return found < 0 ? found : voice_language_check(file, &wish, o->text, o->size, s->o.log, err);
+    return found < 0 ? found : 0;
 }
 
 int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
@@ -154,6 +154,10 @@ int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
     t->begun_at = clock_now();
     pthread_cond_init(&t->changed, NULL);
     rc = copy_order(t, order, err);
+    const LanguageWish wish = {order->wish.language, order->wish.force || s->o.force_language};
+    if (!rc)
+        rc = voice_begin(&t->rest, voice_checkpoint(s->rooms[order->voice].voice), order->format, &wish,
+                         s->o.log, err);
     if (rc) {
         talk_free(t);
         return rc;

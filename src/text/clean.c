@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/languages.h"
+#include "text/addresses.h"
 #include "text/english.h"
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch)
@@ -242,15 +243,16 @@ static int fold_marks(Buf *out, const char *text, size_t n)
     return from != 0;
 }
 
-/* What only English has, then abbreviations, because their full stops would end a number; then numbers; then
- * case or marks. */
+/* What only English has, addresses in all languages, then abbreviations, because their full stops would end a
+ * number; then numbers; then case or marks. */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language)
 {
     const Language *l = language_find(language);
     int own = c->kind != CLEANER_NONE && l && l->cleaner == c->kind;
     if (c->kind == CLEANER_MULTILINGUAL || own) {
         buf_clear(&c->english);
-        if (l && l->numbers.english && english_rewrite(&c->english, text, n)) {
+        if (l && l->numbers.english ? english_rewrite(&c->english, text, n)
+                                    : addresses_rewrite(&c->english, text, n, language)) {
             text = c->english.data;
             n = c->english.size;
         }

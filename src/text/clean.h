@@ -14,7 +14,7 @@
 #include "text/numbers.h"
 #include "text/unicode.h"
 
-#define CLEAN_VERSION 3 /* part of cache keys; raise it when the rules or tables change */
+#define CLEAN_VERSION 4 /* part of cache keys; raise it when the rules or tables change */
 
 typedef struct Cleaner {
     TextCleaner kind;

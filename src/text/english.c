@@ -4,115 +4,19 @@
 #include <string.h>
 #include <strings.h>
 
+#include "text/addresses.h"
 #include "text/english_line.h"
 #include "text/unicode.h"
 
 /* ---- web and mail addresses ---- */
 
-/* Ends of names that are known without "www" before them. */
-static int is_domain_end(const char *label, size_t n)
-{
-    static const char *const ends[] = {"com", "org", "net", "edu", "gov", "io",
-                                       "ai",  "uk",  "dev", "app", "info"};
-    for (size_t i = 0; i < COUNT(ends); i++)
-        if (strlen(ends[i]) == n && !strncasecmp(ends[i], label, n))
-            return 1;
-    return 0;
-}
-
-/* Where the name of a host that begins at `at` ends; 0 if there is none. *known: its last label is. */
-static size_t host_end(const Line *l, size_t at, int *known)
-{
-    size_t label = at, i = at;
-    int labels = 0;
-    for (;;) {
-        while (i < l->n && (is_alpha(l->s[i]) || is_digit(l->s[i]) || (l->s[i] == '-' && i > label)))
-            i++;
-        if (i == label)
-            return 0;
-        labels++;
-        if (i + 1 < l->n && l->s[i] == '.' && (is_alpha(l->s[i + 1]) || is_digit(l->s[i + 1])))
-            label = ++i;
-        else
-            break;
-    }
-    *known = is_domain_end(l->s + label, i - label);
-    return labels >= 2 && is_alpha(l->s[label]) ? i : 0;
-}
-
-static void say_address(Line *l, size_t from, size_t to, size_t host)
-{
-    static const struct {
-        char mark;
-        const char *word;
-    } marks[] = {{'.', "dot"},           {'@', "at"},     {'/', "slash"}, {'-', "dash"}, {'_', "underscore"},
-                 {'?', "question mark"}, {'=', "equals"}, {'&', "and"},   {'#', "hash"}, {'%', "percent"},
-                 {'+', "plus"},          {':', "colon"},  {'~', "tilde"}, {',', "comma"}};
-    if (to > from && l->s[to - 1] == '/')
-        to--;
-    for (size_t i = from; i < to; i++) {
-        const char *word = NULL;
-        for (size_t m = 0; m < COUNT(marks) && !word; m++)
-            if (l->s[i] == marks[m].mark)
-                word = marks[m].word;
-        if (word) {
-            if (i > from)
-                say(l, " ");
-            say(l, word);
-            if (i + 1 < to)
-                say(l, " ");
-            continue;
-        }
-        /* A country of two letters is spelled, and so is www. */
-        size_t run = i;
-        while (run < to && is_alpha(l->s[run]))
-            run++;
-        if (run - i == 3 && !strncasecmp(l->s + i, "www", 3)) {
-            say(l, "w w w");
-            i += 2;
-        } else if (run - i == 2 && run == host && i > from && l->s[i - 1] == '.') {
-            char upper[2] = {(char)(l->s[i] & ~32), (char)(l->s[i + 1] & ~32)};
-            buf_add(l->out, upper, 2);
-            i++;
-        } else {
-            buf_add(l->out, l->s + i, 1);
-        }
-    }
-}
-
-/* The scheme is not said. Only at the beginning of what blanks and brackets separate. */
 static int try_address(Line *l)
 {
-    if (l->at && !strchr(" (\"'<[", l->s[l->at - 1]))
+    Address a;
+    if (!address_find(&a, l->s, l->n, l->at, "en"))
         return 0;
-    size_t at = l->at, end = at, scheme = begins(l, at, "https://") ? 8 : begins(l, at, "http://") ? 7 : 0;
-    while (end < l->n && l->s[end] != ' ')
-        end++;
-    while (end > at && strchr(".,;:!?)\"'>]", l->s[end - 1]))
-        end--;
-    int known = 0;
-    size_t host = host_end(l, at + scheme, &known);
-    if (scheme || (host && begins(l, at, "www."))) {
-        if (!host)
-            return 0;
-    } else {
-        /* A name before an '@', or a host with a known end and nothing but a path after it. */
-        size_t name = at;
-        while (name < end && (is_alpha(l->s[name]) || is_digit(l->s[name]) || strchr("._%+-", l->s[name])))
-            name++;
-        if (name > at && name < end && l->s[name] == '@') {
-            host = host_end(l, name + 1, &known);
-            if (!host)
-                return 0;
-            end = host;
-        } else if (!host || !known || (host < end && l->s[host] != '/' && l->s[host] != '\'')) {
-            return 0;
-        } else if (host < l->n && l->s[host] == '\'') {
-            end = host; /* "Amazon.com's" */
-        }
-    }
-    take(l, end - at);
-    say_address(l, at + scheme, end, host);
+    take(l, a.end - l->at);
+    address_say(l->out, l->s, &a, "en");
     return 1;
 }
 

@@ -449,6 +449,17 @@ static int begins_with_vowel(const char *ipa, size_t n)
     return 0;
 }
 
+/* A control has no sound of its own: the letter behind it counts. */
+static int sounds_like_vowel(const char *ipa, size_t size, const char *behind, size_t n)
+{
+    size_t i = 0;
+    if (size && unicode_next(ipa, size, &i) < UNICODE_STAND_IN)
+        return begins_with_vowel(ipa, size);
+    for (i = 0; i < n && behind[i] == ' ';)
+        i++;
+    return i < n && strchr("aeiouAEIOU", behind[i]) != NULL;
+}
+
 static void add_place(const PhonemeMarks *m, size_t text, size_t text_size, size_t from, const Buf *out,
                       uint32_t mark)
 {
@@ -552,7 +563,7 @@ static int speak_marked(Phonemes *p, Buf *out, const char *text, size_t n, size_
         buf_add(&p->chunk, text + at, mark - at);
         if (mark == n)
             break;
-        buf_str(&p->chunk, begins_with_vowel(ipa, size) ? " [[a" : " [[");
+        buf_str(&p->chunk, sounds_like_vowel(ipa, size, text + end, n - end) ? " [[a" : " [[");
         buf_str(&p->chunk, stand_in);
         buf_str(&p->chunk, "]] ");
         count++;

@@ -7,7 +7,7 @@
 
 const char *span_origin_name(SpanOrigin o)
 {
-    static const char *const names[SPAN_ORIGINS] = {"espeak", "lexicon", "inline", "rule"};
+    static const char *const names[SPAN_ORIGINS] = {"espeak", "lexicon", "inline", "letters", "rule"};
     return o < SPAN_ORIGINS ? names[o] : "";
 }
 

@@ -13,15 +13,17 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "text/markup.h"
 
 typedef enum {
     SPAN_ESPEAK,  /* espeak-ng's rules and dictionary */
     SPAN_LEXICON, /* an entry of the lexicon */
     SPAN_INLINE,  /* [[IPA]] in the text */
+    SPAN_LETTERS, /* rules for the letters of a language (front_end.h) */
     SPAN_RULE,    /* speakable.h: the name of a sign, a word of another script in Latin letters */
     SPAN_ORIGINS
 } SpanOrigin;
-const char *span_origin_name(SpanOrigin o); /* "espeak", "lexicon", "inline", "rule" */
+const char *span_origin_name(SpanOrigin o); /* "espeak", "lexicon", "inline", "letters", "rule" */
 
 /* Offsets are bytes: source in the text that was given to text_read, said in TextResult.cleaned, phonemes in
  * TextResult.phonemes. Blanks and marks of punctuation between spans belong to none. */
@@ -46,20 +48,24 @@ typedef struct TextMark {
     uint32_t words, words_size;   /* what to say instead, of TextBlock.strings; size 0: nothing */
     uint32_t origin;              /* SpanOrigin */
     uint32_t is_found;            /* in `said`: source is still to be found */
+    uint32_t is_control;          /* no word, but a control of TextBlock.markup */
+    uint32_t control;             /* its number */
 } TextMark;
 
 /* A text on its way from written to said. Zero-initialise once, reuse for every text, then text_block_free.
  * It belongs to its caller: an engine keeps nothing of it. */
 typedef struct TextBlock {
-    char language[16]; /* "en" */
-    Buf said;          /* UTF-8, cleaned, marks as private characters (unicode.h) */
-    Buf marks;         /* TextMark, in the order of their characters' numbers */
-    Buf losses;        /* TextLoss, in the order of the text */
-    Buf strings;       /* what the marks refer to */
-    Buf normal;        /* the text as given, composed, one blank for white space */
-    Buf places;        /* uint32_t [normal.size + 1]: where each byte of normal comes from */
-    Buf anchors;       /* uint32_t pairs: words of said and the same words in normal */
-    Buf marked;        /* scratch */
+    const Markup *markup; /* set before text_read: what the controls in the text are; NULL: there are none */
+    uint32_t control;     /* likewise: number of its first control */
+    char language[16];    /* "en" */
+    Buf said;             /* UTF-8, cleaned, marks as private characters (unicode.h) */
+    Buf marks;            /* TextMark, in the order of their characters' numbers */
+    Buf losses;           /* TextLoss, in the order of the text */
+    Buf strings;          /* what the marks refer to */
+    Buf normal;           /* the text as given, composed, one blank for white space */
+    Buf places;           /* uint32_t [normal.size + 1]: where each byte of normal comes from */
+    Buf anchors;          /* uint32_t pairs: words of said and the same words in normal */
+    Buf marked;           /* scratch */
 } TextBlock;
 void text_block_free(TextBlock *b);
 
@@ -68,6 +74,11 @@ void text_block_free(TextBlock *b);
  * buffers; a text of more than UNICODE_STAND_INS marks keeps its further words as they are, and 0 is returned
  * instead of 1. */
 int text_mark(TextBlock *b, Buf *out, const TextMark *m, const char *ipa, const char *words, int capital);
+
+/* A control and where it is: before the symbol of this number, and this byte of the phonemes. */
+typedef struct TextControl {
+    uint32_t number, phonemes, token;
+} TextControl;
 
 /* The character of a mark -> the mark; NULL for any other character. */
 TextMark *text_mark_of(const TextBlock *b, uint32_t code_point);

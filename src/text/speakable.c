@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/uchar.h>
+#include <unicode/uloc.h>
 #include <unicode/unorm2.h>
 #include <unicode/uscript.h>
 #include <unicode/ustring.h>
@@ -144,7 +145,7 @@ static int add_plain(Buf *out, uint32_t cp)
 /* The name of a character as words: "BLACK STAR", "CYRILLIC SMALL LETTER ZHE" -> "cyrillic zhe". */
 static int add_name(Buf *out, uint32_t cp)
 {
-    static const char *const idle[] = {"SMALL", "CAPITAL", "LETTER", "SIGN"};
+    static const char *const idle[] = {"SIGN", "SMALL", "CAPITAL", "LETTER"};
     char name[128];
     UErrorCode status = U_ZERO_ERROR;
     int32_t n = u_charName((UChar32)cp, U_UNICODE_CHAR_NAME, name, sizeof name, &status);
@@ -154,7 +155,7 @@ static int add_name(Buf *out, uint32_t cp)
     char *rest = name;
     for (char *word; (word = strtok_r(rest, " ", &rest));) {
         int skip = 0;
-        for (size_t i = 0; letter && i < sizeof idle / sizeof *idle; i++)
+        for (size_t i = 0; i < (letter ? sizeof idle / sizeof *idle : out->size > 0); i++)
             skip |= !strcmp(word, idle[i]);
         if (skip)
             continue;
@@ -302,6 +303,82 @@ static SayHow judge_sign(Speakable *s, Buf *out, size_t *size, const char *text,
     return SAY_WORDS;
 }
 
+static int is_flag(uint32_t cp) { return in(cp, 0x1F1E6, 0x1F1FF); }
+
+static int is_emoji(uint32_t cp)
+{
+    return (cp >= 0x1F000 || in(cp, 0x2600, 0x27BF)) && u_hasBinaryProperty((UChar32)cp, UCHAR_EMOJI);
+}
+
+static int is_skin(uint32_t cp) { return in(cp, 0x1F3FB, 0x1F3FF); }
+
+/* Two letters of a country: its name in the language of the text. */
+static int add_country(Buf *out, uint32_t first, uint32_t second, const char *code)
+{
+    UErrorCode status = U_ZERO_ERROR;
+    const char locale[] = {'u', 'n', 'd', '_', (char)('A' + first - 0x1F1E6), (char)('A' + second - 0x1F1E6),
+                           0};
+    UChar name[64];
+    int32_t n = uloc_getDisplayCountry(locale, code, name, 64, &status);
+    if (status != U_ZERO_ERROR || n <= 0)
+        return 0;
+    unicode_append_utf16(out, (const uint16_t *)name, (size_t)n);
+    return 1;
+}
+
+/* A voice names an emoji best when it stands alone. A row of the same one, with blanks or without, is named
+ * once. */
+static SayHow judge_emoji(Speakable *s, Buf *out, size_t *size, const char *text, size_t n, size_t at,
+                          uint32_t cp, const char *code, Phonemes *p)
+{
+    size_t end = at + *size, next = end;
+    const uint32_t second = end < n ? unicode_next(text, n, &next) : 0;
+    if (is_skin(cp))
+        return SAY_NOTHING;
+    if (is_flag(cp) && is_flag(second) && add_country(out, cp, second, code)) {
+        *size = next - at;
+        return SAY_WORDS;
+    }
+    for (next = end; next < n;) {
+        uint32_t follows = unicode_next(text, n, &next);
+        if (follows == cp || is_skin(follows))
+            end = next;
+        else if (follows != ' ')
+            break;
+    }
+    *size = end - at;
+    if (!p)
+        return SAY_IT; /* characters are the symbols */
+    if (is_said(s, p, cp)) {
+        unicode_append(out, cp);
+        return SAY_WORDS;
+    }
+    return add_name(out, cp) ? SAY_WORDS : lose(out, cp, "has no name");
+}
+
+/* Three or more of one of these, in a row or with blanks between them, are a line and no signs: its bytes, or
+ * 0. Nothing but blanks stands beside it. */
+static size_t ornament_size(const char *text, size_t n, size_t at)
+{
+    size_t end = at, count = 0;
+    if (!strchr("=-*_~#+<>", text[at]) || (at && text[at - 1] != ' ') ||
+        (at > 1 && text[at - 2] == text[at])) /* it was looked at from its beginning */
+        return 0;
+    while (end < n && text[end] == text[at]) {
+        const int apart = end + 2 < n && text[end + 1] == ' ' && text[end + 2] == text[at];
+        end += apart ? 2 : 1;
+        count++;
+    }
+    return count >= 3 && (end == n || text[end] == ' ') ? end - at : 0;
+}
+
+/* The mark of an item at the beginning of a line: "* Milk", "• Milk". */
+static int is_bullet(const char *text, size_t n, size_t at, size_t size, uint32_t cp)
+{
+    return at == 0 && size + 1 < n && text[size] == ' ' &&
+           (cp == '*' || cp == 0x2022 || cp == 0x2023 || cp == 0x25AA || cp == 0x25CF || cp == 0x25E6);
+}
+
 SayHow speakable_judge(Speakable *s, Buf *out, size_t *size, const char *text, size_t n, size_t at,
                        const char *code, Phonemes *p, int cleaned)
 {
@@ -314,8 +391,18 @@ SayHow speakable_judge(Speakable *s, Buf *out, size_t *size, const char *text, s
         return cp >= UNICODE_STAND_IN && cleaned
                    ? SAY_IT
                    : lose(out, cp, kind & U_GC_CO_MASK ? "is a private character" : "is no character");
+    if (is_bullet(text, n, at, *size, cp) && !ornament_size(text, n, at))
+        return SAY_NOTHING;
     if (!cleaned && is_cleaners(cp))
         return SAY_IT;
+    if (cp < 0x80 && cp) {
+        const size_t line = ornament_size(text, n, at);
+        *size = line ? line : *size;
+        if (line)
+            return SAY_NOTHING;
+    }
+    if (is_emoji(cp))
+        return judge_emoji(s, out, size, text, n, at, cp, code, p);
     if (cp < 0x80)
         return strchr("<>=+%&@#$~|^`", (int)cp) ? judge_sign(s, out, size, text, n, at, cp, p) : SAY_IT;
     if (kind & U_GC_ND_MASK) {

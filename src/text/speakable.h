@@ -5,7 +5,10 @@
  *     word in a script that the voice does not read                     transliterated by ICU: Привет, Privet
  *     one such letter; a sign without a word in the voice's language    its name: "greek beta", "black star"
  *     the same sign again and again                                     named once
- *     control and format characters, ornaments (─, █), lone accents     no sound
+ *     emoji                                                             its name, once for a row of the same
+ *     flag of two letters                                               the country, in the voice's language
+ *     control and format characters, ornaments (─, █, ====), lone
+ *     accents, shades of skin                                           no sound
  *     private, unassigned; kanji in Japanese text                       left out, and named
  *
  * Only for speaking: a text that is learned from keeps what its speaker has read. Threads: one. */

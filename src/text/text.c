@@ -4,13 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unicode/uversion.h>
+#include <unicode/uchar.h>
 
-#include "base/hash.h"
 #include "base/utf8.h"
-#include "config/bindings.h"
-#include "config/languages.h"
 #include "text/clean.h"
+#include "text/controls.h"
+#include "text/front_end.h"
 #include "text/language.h"
 #include "text/persian.h"
 #include "text/phonemes.h"
@@ -19,21 +18,21 @@
 #include "text/tokens.h"
 #include "text/unicode.h"
 
-#define TEXT_VERSION 2 /* of the path as a whole */
 #define SHOWN_BYTES 60 /* of a text in a message */
 
 struct TextEngine {
     const Config *cfg;
     TextAim aim;
-    Phonemes *phonemes; /* NULL in character mode */
+    Phonemes *phonemes; /* NULL: no language needs espeak-ng */
     Cleaner cleaner;
-    Lexicon *lexicon;     /* NULL: none */
-    Speakable *speakable; /* NULL: what is learned from is taken as it is */
+    FrontEnds fronts;
+    const FrontEnd *front; /* of the language that is read or spoken */
+    Speakable *speakable;  /* NULL: what is learned from is taken as it is */
     UnicodeScratch scratch;
     Buf words, cleaned, respelled;
 };
 
-/* Character mode needs no espeak-ng, and has no use for IPA. */
+/* Characters need no espeak-ng, and have no use for IPA. */
 int text_engine_open(TextEngine **out, const Config *cfg, TextAim aim, Err *err)
 {
     *out = NULL;
@@ -46,11 +45,12 @@ int text_engine_open(TextEngine **out, const Config *cfg, TextAim aim, Err *err)
     t->speakable = aim == TEXT_TO_SPEAK ? speakable_open() : NULL;
     if (rc < 0 || (aim == TEXT_TO_SPEAK && !t->speakable))
         rc = err_set(err, ERR_NOMEM, "no memory for the text cleaner");
-    const char *lexicon = cfg->lexicon_text;
-    if (!rc && cfg->use_phonemes && lexicon && *lexicon)
-        rc = lexicon_open(&t->lexicon, lexicon, strlen(lexicon),
-                          *cfg->lexicon ? cfg->lexicon : "the lexicon of the voice", cfg->lexicon_own, err);
-    if (!rc && cfg->use_phonemes)
+    const char *lexicon = cfg->lexicon_text ? cfg->lexicon_text : "";
+    if (!rc)
+        rc = front_ends_open(
+            &t->fronts, cfg->use_phonemes ? FRONT_ESPEAK : FRONT_CHARACTERS, lexicon, strlen(lexicon),
+            cfg->lexicon && *cfg->lexicon ? cfg->lexicon : "the lexicon of the voice", cfg->lexicon_own, err);
+    if (!rc && front_ends_need_espeak(&t->fronts))
         rc = phonemes_open(&t->phonemes, err);
     if (rc < 0) {
         text_engine_close(t);
@@ -66,7 +66,7 @@ void text_engine_close(TextEngine *t)
         return;
     phonemes_close(t->phonemes);
     clean_close(&t->cleaner);
-    lexicon_close(t->lexicon);
+    front_ends_close(&t->fronts);
     speakable_close(t->speakable);
     unicode_scratch_free(&t->scratch);
     buf_free(&t->words);
@@ -75,7 +75,7 @@ void text_engine_close(TextEngine *t)
     free(t);
 }
 
-const Lexicon *text_engine_lexicon(const TextEngine *t) { return t->lexicon; }
+const Lexicon *text_engine_lexicon(const TextEngine *t) { return t->fronts.all[0].words; }
 
 int text_engine_is_worn(const TextEngine *t)
 {
@@ -90,9 +90,22 @@ void text_result_free(TextResult *r)
     buf_free(&r->tokens);
     buf_free(&r->unknown);
     buf_free(&r->spans);
+    buf_free(&r->controls);
     buf_free(&r->losses);
     text_block_free(&r->block);
 }
+
+/* What makes symbols of the language's words, from here on. Characters may be in small letters. */
+static void choose_front(TextEngine *t, const char *language)
+{
+    t->front = front_ends_find(&t->fronts, language);
+    t->cleaner.lower = t->front->kind == FRONT_CHARACTERS && t->cleaner.kind != CLEANER_NONE;
+}
+
+/* The voice that speaks, or NULL: espeak-ng does not. */
+static Phonemes *voice_of(const TextEngine *t) { return t->front->kind == FRONT_ESPEAK ? t->phonemes : NULL; }
+
+static int uses_ipa(const TextEngine *t) { return t->front->kind != FRONT_CHARACTERS; }
 
 /* The voice that speaks the language: asked for, the code's own, or that of the language
  * without its region. */
@@ -203,13 +216,22 @@ static const char *possessive(const char *ipa, size_t n)
     return "z";
 }
 
+/* Entries of the language win over those of all. */
+static int find_entry(const TextEngine *t, LexiconMatch *m, const char *text, size_t n, size_t at,
+                      int english)
+{
+    const Lexicon *own = t->front->words, *all = t->fronts.all[0].words;
+    return uses_ipa(t) && ((own && lexicon_find(own, m, text, n, at, english)) ||
+                           (all && all != own && lexicon_find(all, m, text, n, at, english)));
+}
+
 /* An entry of the lexicon at `at`: its bytes, or 0. found: in `said`, where its source is not known. */
 static size_t mark_entry(TextEngine *t, TextBlock *b, Buf *out, const char *text, size_t n, size_t at,
                          const char *language, int found)
 {
     LexiconMatch match;
     const int english = !strcmp(language, "en");
-    if (!lexicon_find(t->lexicon, &match, text, n, at, english) ||
+    if (!find_entry(t, &match, text, n, at, english) ||
         (!found && clean_is_abbreviation(text, n, at, language)))
         return 0;
     size_t size = match.size, behind = at + size;
@@ -240,7 +262,7 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
 {
     size_t size;
     const SayHow how =
-        speakable_judge(t->speakable, &t->words, &size, text, n, at, b->language, t->phonemes, found);
+        speakable_judge(t->speakable, &t->words, &size, text, n, at, b->language, voice_of(t), found);
     const TextMark m = {.source = (uint32_t)at,
                         .source_size = (uint32_t)size,
                         .origin = SPAN_RULE,
@@ -253,7 +275,7 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
         return size;
     case SAY_WORDS:
         add_blank(out);
-        if (t->phonemes && !t->words.failed && text_mark(b, out, &m, NULL, t->words.data, 0))
+        if (voice_of(t) && !t->words.failed && text_mark(b, out, &m, NULL, t->words.data, 0))
             break;
         buf_add(out, t->words.data, t->words.size); /* characters are the symbols */
         break;
@@ -268,10 +290,27 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
     return size;
 }
 
+/* A control stands in its own phonemes, until controls_take. Returns its bytes, or 0: there is none. */
+static size_t mark_control(TextBlock *b, const char *text, size_t n, size_t at, uint32_t *controls)
+{
+    char own[5] = "";
+    size_t end = at;
+    if (!b->markup || (uint8_t)text[at] != 0xEF || unicode_next(text, n, &end) != MARKUP_CONTROL)
+        return 0;
+    const TextMark m = {.source = (uint32_t)at,
+                        .source_size = (uint32_t)(end - at),
+                        .is_control = 1,
+                        .control = b->control + *controls};
+    utf8_put(own, UNICODE_STAND_IN + (uint32_t)(b->marks.size / sizeof m));
+    text_mark(b, &b->marked, &m, own, NULL, 0);
+    (*controls)++;
+    return end - at;
+}
+
 /* Whether something in the text may have to be marked. */
 static int needs_marks(const TextEngine *t, const char *text, size_t n)
 {
-    if (t->lexicon || t->speakable)
+    if (t->fronts.all[0].words || t->front->words || t->front->kind == FRONT_LEXICON || t->speakable)
         return 1;
     for (size_t i = 0; i < n; i++)
         if ((uint8_t)text[i] >= 0xF3 || (text[i] == '[' && i + 1 < n && text[i + 1] == '['))
@@ -279,22 +318,51 @@ static int needs_marks(const TextEngine *t, const char *text, size_t n)
     return 0;
 }
 
+/* A letter, digit or sign for which the language has no rule: it is left out, and its bytes are returned. */
+static size_t lose_letter(const TextEngine *t, TextBlock *b, const char *text, size_t n, size_t at)
+{
+    char why[80];
+    size_t end = at;
+    const uint32_t cp = unicode_next(text, n, &end);
+    if (!unicode_is_letter(cp) && !(U_GET_GC_MASK((UChar32)cp) & (U_GC_N_MASK | U_GC_S_MASK)))
+        return 0;
+    snprintf(why, sizeof why, "the letters of '%s' in the lexicon have no rule for U+%04X", t->front->code,
+             cp);
+    add_loss(b, at, end - at, why);
+    return end - at;
+}
+
 /* b->normal -> b->marked. */
 static void mark_written(TextEngine *t, TextBlock *b, const char *language)
 {
     const char *text = b->normal.data;
     const size_t n = b->normal.size;
+    uint32_t controls = 0;
     for (size_t i = 0; i < n;) {
-        size_t size = t->phonemes ? inline_size(text, n, i) : 0;
+        size_t size = mark_control(b, text, n, i, &controls);
+        if (size) {
+            i += size;
+            continue;
+        }
+        size = uses_ipa(t) ? inline_size(text, n, i) : 0;
         if (size) {
             mark_inline(t, b, text, i, size);
             i += size;
             continue;
         }
-        if ((size = t->lexicon ? mark_entry(t, b, &b->marked, text, n, i, language, 0) : 0) ||
-            (size = t->speakable && (uint8_t)text[i] >= 0x80 ? mark_speakable(t, b, &b->marked, text, n, i, 0)
-                                                             : 0)) {
+        const char *ipa;
+        const size_t letters = front_letters(t->front, text, n, i, &ipa);
+        if ((size = mark_entry(t, b, &b->marked, text, n, i, language, 0)) ||
+            (size = t->front->kind == FRONT_LEXICON && !letters ? lose_letter(t, b, text, n, i) : 0) ||
+            (size = t->speakable && (uint8_t)text[i] >= 0x80 && !letters
+                        ? mark_speakable(t, b, &b->marked, text, n, i, 0)
+                        : 0)) {
             i += size;
+            continue;
+        }
+        if (letters) {
+            buf_add(&b->marked, text + i, letters);
+            i += letters;
             continue;
         }
         size_t end = i;
@@ -313,7 +381,7 @@ static void mark_said(TextEngine *t, TextBlock *b, const char *language)
     const char *text = t->cleaned.data;
     const size_t n = t->cleaned.size;
     for (size_t i = 0; i < n;) {
-        size_t size = t->lexicon ? mark_entry(t, b, &b->said, text, n, i, language, 1) : 0;
+        size_t size = mark_entry(t, b, &b->said, text, n, i, language, 1);
         if (!size && t->speakable)
             size = mark_speakable(t, b, &b->said, text, n, i, 1);
         if (size) {
@@ -362,7 +430,7 @@ void text_language(const TextEngine *t, char out[16], Str text, Str column)
     language_choose(out, t->cfg, column, (Str){"", 0}, text.p, text.n);
 }
 
-/* The order is part of the cache key: TEXT_VERSION changes with it. */
+/* The order is part of the cache key: TEXT_VERSION (text_settings.c) changes with it. */
 RejectReason text_read(TextEngine *t, TextBlock *b, TextResult *r, Str text, Str column, Str id)
 {
     char primary[LANGUAGE_MAX];
@@ -382,7 +450,8 @@ RejectReason text_read(TextEngine *t, TextBlock *b, TextResult *r, Str text, Str
     language_choose(b->language, t->cfg, column, id, b->normal.data, b->normal.size);
     language_primary(primary, b->language);
     memcpy(r->language, b->language, sizeof r->language);
-    if (t->phonemes && t->speakable && choose_voice(t, r, b->language) < 0)
+    choose_front(t, b->language);
+    if (voice_of(t) && t->speakable && choose_voice(t, r, b->language) < 0)
         return REJECT_LANGUAGE;
     const int marks = needs_marks(t, b->normal.data, b->normal.size);
     const Buf *written = &b->normal;
@@ -406,7 +475,7 @@ RejectReason text_read(TextEngine *t, TextBlock *b, TextResult *r, Str text, Str
         return no_memory(r);
     /* A line to learn from is not learned from without a part of it. */
     if (t->aim == TEXT_TO_LEARN && b->losses.size) {
-        snprintf(r->detail, sizeof r->detail, "[[...]]: %s", ((TextLoss *)(void *)b->losses.data)->why);
+        snprintf(r->detail, sizeof r->detail, "%s", ((TextLoss *)(void *)b->losses.data)->why);
         return REJECT_NO_PHONEMES;
     }
     return REJECT_NONE;
@@ -450,14 +519,24 @@ static void add_written(Buf *out, const TextBlock *b, const TextMark *m)
         buf_add(out, b->strings.data + m->ipa, m->ipa_size);
 }
 
-/* The piece with words for marks. at [n + 1]: where each of its bytes has gone; NULL: nobody asks. */
-static void add_cleaned(Buf *out, const TextBlock *b, const char *text, size_t n, Buf *at)
+/* The piece with words for marks. at [n + 1]: where each of its bytes has gone; NULL: nobody asks. controls:
+ * they stay where they are. */
+static void add_cleaned(Buf *out, const TextBlock *b, const char *text, size_t n, int controls, Buf *at)
 {
     for (size_t i = 0; i < n;) {
         size_t from = i;
         const uint32_t place = (uint32_t)out->size;
         const TextMark *m = text_mark_of(b, unicode_next(text, n, &i));
-        if (m)
+        if (m && m->is_control && !controls) {
+            /* One blank where it stood between words, none before a mark or at the end. */
+            const int blank = !out->size || out->data[out->size - 1] == ' ';
+            if (blank && i < n && text[i] == ' ')
+                i++;
+            else if (blank && out->size && (i == n || strchr(".,;:!?)", text[i])))
+                out->size--;
+        } else if (m && m->is_control)
+            buf_add(out, text + from, i - from);
+        else if (m)
             add_written(out, b, m);
         else
             buf_add(out, text + from, i - from);
@@ -480,7 +559,8 @@ static void trim(uint32_t *from, uint32_t *size, const char *text)
 }
 
 /* Places of phonemes -> spans. */
-static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, const Buf *at, size_t from)
+static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, const Buf *at, size_t from,
+                      SpanOrigin origin)
 {
     const PhonemePlace *all = (const PhonemePlace *)(const void *)places->data;
     const uint32_t *said = (const uint32_t *)(const void *)at->data;
@@ -501,10 +581,10 @@ static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, cons
                          .said_size = said[p->text + p->text_size] - said[p->text],
                          .phonemes = p->phonemes,
                          .phonemes_size = p->phonemes_size,
-                         .origin = m ? m->origin : SPAN_ESPEAK};
+                         .origin = m ? m->origin : origin};
         trim(&span.said, &span.said_size, r->cleaned.data);
         trim(&span.phonemes, &span.phonemes_size, r->phonemes.data);
-        if (span.phonemes_size)
+        if (span.phonemes_size && !(m && m->is_control))
             buf_add(&r->spans, &span, sizeof span);
     }
 }
@@ -530,33 +610,82 @@ static int speak_persian(TextEngine *t, TextBlock *b, TextResult *r, const char 
     return rc;
 }
 
-/* Phonemes of a piece, by espeak-ng and by its marks. */
-static RejectReason make_phonemes(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
-                                  size_t *spoken)
+/* --- the table of front ends --- */
+
+/* Appends the symbols of a piece's words to r->phonemes. */
+typedef int SpeakWords(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n, size_t *spoken,
+                       const PhonemeMarks *marks);
+
+static int speak_espeak(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n,
+                        size_t *spoken, const PhonemeMarks *marks)
 {
-    const char *text = b->said.data + from;
-    Buf places = {0}, at = {0};
-    const int spans = t->aim == TEXT_TO_SPEAK;
-    if (choose_voice(t, r, b->language) < 0)
+    int rc = speak_words(t, b, text, n);
+    if (!rc && strcmp(phonemes_voice(t->phonemes), "fa") == 0)
+        return speak_persian(t, b, r, text, n, spoken, marks->places);
+    if (!rc)
+        rc = phonemes_speak_marked(t->phonemes, &r->phonemes, spoken, text, n,
+                                   marks->places || b->marks.size ? marks : NULL);
+    return rc;
+}
+
+static int speak_characters(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n,
+                            size_t *spoken, const PhonemeMarks *marks)
+{
+    (void)t;
+    (void)marks;
+    add_cleaned(&r->phonemes, b, text, n, 1, NULL);
+    *spoken = r->cleaned.size;
+    return 0;
+}
+
+static int speak_letters(TextEngine *t, TextBlock *b, TextResult *r, const char *text, size_t n,
+                         size_t *spoken, const PhonemeMarks *marks)
+{
+    (void)b;
+    return front_speak(t->front, &r->phonemes, spoken, text, n, marks);
+}
+
+static const struct {
+    SpeakWords *speak;
+    int has_spans;
+    SpanOrigin origin; /* of words that are no marks */
+} front_kinds[FRONT_KINDS] = {[FRONT_ESPEAK] = {speak_espeak, 1, SPAN_ESPEAK},
+                              [FRONT_CHARACTERS] = {speak_characters, 0, SPAN_ESPEAK},
+                              [FRONT_LEXICON] = {speak_letters, 1, SPAN_LETTERS}};
+
+/* The voice for the language, and that it can read the text. */
+static RejectReason check_voice(TextEngine *t, TextResult *r, const char *language, const char *text,
+                                size_t n)
+{
+    if (choose_voice(t, r, language) < 0)
         return REJECT_LANGUAGE;
     const char *voice = phonemes_voice(t->phonemes);
     uint32_t cp = t->speakable ? 0 : find_unreadable(voice, text, n);
-    if (cp) {
-        const char *hint = speakable_hint(voice);
-        snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s%s", voice, cp,
-                 hint ? "; " : "", hint ? hint : "");
-        return REJECT_NO_PHONEMES;
-    }
+    if (!cp)
+        return REJECT_NONE;
+    const char *hint = speakable_hint(voice);
+    snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s%s", voice, cp,
+             hint ? "; " : "", hint ? hint : "");
+    return REJECT_NO_PHONEMES;
+}
+
+/* Symbols of a piece, by the front end of its language and by its marks. */
+static RejectReason make_symbols(TextEngine *t, TextBlock *b, TextResult *r, size_t from, size_t n,
+                                 size_t *spoken)
+{
+    const char *text = b->said.data + from;
+    Buf places = {0}, at = {0};
+    choose_front(t, b->language);
+    const FrontKind kind = t->front->kind;
+    const int spans = t->aim == TEXT_TO_SPEAK && front_kinds[kind].has_spans;
+    const RejectReason why = voice_of(t) ? check_voice(t, r, b->language, text, n) : REJECT_NONE;
+    if (why)
+        return why;
     const PhonemeMarks marks = {mark_ipa, b, spans ? &places : NULL};
-    add_cleaned(&r->cleaned, b, text, n, spans ? &at : NULL);
-    int rc = speak_words(t, b, text, n);
-    if (!rc && strcmp(voice, "fa") == 0)
-        rc = speak_persian(t, b, r, text, n, spoken, marks.places);
-    else if (!rc)
-        rc = phonemes_speak_marked(t->phonemes, &r->phonemes, spoken, text, n,
-                                   spans || b->marks.size ? &marks : NULL);
-    if (!rc && !places.failed && !at.failed)
-        add_spans(r, b, &places, &at, from);
+    add_cleaned(&r->cleaned, b, text, n, 0, spans ? &at : NULL);
+    int rc = front_kinds[kind].speak(t, b, r, text, n, spoken, &marks);
+    if (!rc && !places.failed && !at.failed && spans)
+        add_spans(r, b, &places, &at, from, front_kinds[kind].origin);
     rc = rc < 0 || places.failed || at.failed ? ERR_NOMEM : 0;
     buf_free(&places);
     buf_free(&at);
@@ -565,7 +694,8 @@ static RejectReason make_phonemes(TextEngine *t, TextBlock *b, TextResult *r, si
 
 static void clear_result(TextResult *r)
 {
-    Buf *const all[] = {&r->cleaned, &r->phonemes, &r->tokens, &r->unknown, &r->spans, &r->losses};
+    Buf *const all[] = {&r->cleaned, &r->phonemes, &r->tokens,  &r->unknown,
+                        &r->spans,   &r->losses,   &r->controls};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         buf_clear(all[i]);
     r->language[0] = r->detail[0] = 0;
@@ -577,15 +707,13 @@ RejectReason text_speak(TextEngine *t, TextBlock *b, TextResult *r, size_t from,
     size_t spoken = 0;
     clear_result(r);
     memcpy(r->language, b->language, sizeof r->language);
-    if (!t->phonemes) {
-        add_cleaned(&r->cleaned, b, b->said.data + from, n, NULL);
-        buf_add(&r->phonemes, r->cleaned.data, r->cleaned.size);
-        spoken = r->cleaned.size;
-    } else {
-        RejectReason why = make_phonemes(t, b, r, from, n, &spoken);
-        if (why)
-            return why;
-    }
+    RejectReason why = make_symbols(t, b, r, from, n, &spoken);
+    if (why)
+        return why;
+    if (b->markup && controls_take(r, b))
+        return no_memory(r);
+    if (b->markup)
+        spoken = controls_has_letter(r->phonemes.data, r->phonemes.size);
     if (spoken == 0) {
         snprintf(r->detail, sizeof r->detail, "only punctuation is left of \"%.*s\"",
                  (int)utf8_cut(r->cleaned.data, r->cleaned.size, SHOWN_BYTES), r->cleaned.data);
@@ -593,7 +721,16 @@ RejectReason text_speak(TextEngine *t, TextBlock *b, TextResult *r, size_t from,
     }
     uint16_t bos = TOKEN_BOS, eos = TOKEN_EOS;
     buf_add(&r->tokens, &bos, sizeof bos);
-    tokens_encode(&r->tokens, &r->unknown, r->phonemes.data, r->phonemes.size, t->cfg->add_blank);
+    TextControl *controls = (TextControl *)(void *)r->controls.data;
+    size_t done = 0;
+    for (size_t i = 0; i < r->controls.size / sizeof *controls; i++) {
+        const size_t to = controls[i].phonemes > done ? controls[i].phonemes : done;
+        tokens_encode(&r->tokens, &r->unknown, r->phonemes.data + done, to - done, t->cfg->add_blank);
+        controls[i].token = (uint32_t)(r->tokens.size / sizeof(uint16_t));
+        done = to;
+    }
+    tokens_encode(&r->tokens, &r->unknown, r->phonemes.data + done, r->phonemes.size - done,
+                  t->cfg->add_blank);
     buf_add(&r->tokens, &eos, sizeof eos);
     buf_add(&r->phonemes, "", 1);
     if (r->phonemes.failed || r->tokens.failed || r->unknown.failed || r->cleaned.failed || r->spans.failed)
@@ -621,51 +758,11 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str column, St
 int text_is_guess(TextEngine *t, Buf *ipa, const char *language, Str word)
 {
     TextResult ignored = {0};
-    if (!t->phonemes || choose_voice(t, &ignored, language) < 0)
+    choose_front(t, language);
+    if (!voice_of(t) || choose_voice(t, &ignored, language) < 0)
         return 0;
     int known = phonemes_knows(t->phonemes, word.p, word.n);
     if (known)
         return known < 0 ? known : 0;
     return phonemes_speak(t->phonemes, ipa, NULL, word.p, word.n) < 0 ? ERR_NOMEM : 1;
-}
-
-/* The 13,100 lines of LJSpeech have 1.06 symbols a character in the mean, 99 % of them at most 1.22. */
-int text_likely_tokens(const Config *cfg, int characters)
-{
-    double symbols = (cfg->use_phonemes ? 1.25 : 1.1) * characters;
-    return (int)(symbols * (cfg->add_blank ? 2 : 1)) + 2;
-}
-
-/* Anything that could change one token of one line must be in here; the settings among it are marked in the
- * option table. */
-Hash128 text_settings_hash(const Config *cfg)
-{
-    Hasher h = {0};
-    Hash128 none = {0, 0};
-    if (hasher_open(&h) < 0)
-        return none;
-    char code[LANGUAGE_MAX] = "", dictionary[LANGUAGE_MAX];
-    UVersionInfo icu;
-    char icu_text[U_MAX_VERSION_STRING_LENGTH];
-    u_getVersion(icu);
-    u_versionToString(icu, icu_text);
-    /* The dictionary of the language that most lines will be in is hashed byte by byte. */
-    const char *spoken =
-        cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
-    language_normalise(code, spoken, strlen(spoken));
-    language_primary(dictionary, language_voice(code));
-    const Language *l = language_find(dictionary);
-    hasher_u64(&h, TEXT_VERSION);
-    hasher_u64(&h, CLEAN_VERSION);
-    hasher_str(&h, icu_text);
-    Hash128 symbols = tokens_hash();
-    hasher_bytes(&h, &symbols, sizeof symbols);
-    config_hash_bound(&h, cfg, BOUND_TEXT_CACHE);
-    const char *lexicon = cfg->use_phonemes ? cfg->lexicon_text : NULL; /* its lines, not the file's name */
-    if (lexicon && *lexicon)
-        hasher_str(&h, lexicon);
-    int failed =
-        cfg->use_phonemes && phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
-    Hash128 hash = hasher_close(&h);
-    return failed ? none : hash;
 }

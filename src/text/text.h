@@ -39,6 +39,7 @@ typedef struct TextResult {
     Buf tokens;        /* uint16_t values: BOS, symbols (with blanks), EOS */
     Buf unknown;       /* uint32_t code points that are not in the symbol table, once per occurrence */
     Buf spans;         /* TextSpan; of texts to speak only */
+    Buf controls;      /* TextControl, in order; also of a piece that has nothing else */
     Buf losses;        /* TextLoss, of text_process; of texts to speak only */
     char detail[256];  /* of the rejection, if there is one */
     TextBlock block;   /* of text_process */

@@ -244,7 +244,7 @@ int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence
     return rc;
 }
 
-static int hear_nothing(void *arg, const float *samples, int64_t count, Err *err) { return 0; }
+static int hear_nothing(void *arg, float *samples, int64_t count, Err *err) { return 0; }
 
 /* Griffin-Lim has no kernels. */
 int sound_warm_up(Sound *s, int frames, Err *err)

@@ -74,7 +74,7 @@ int sound_run_done(const SoundRun *r); /* 1: all pieces were made */
 int sound_run_next(SoundRun *r, Sound *s, float **samples, int64_t *count, Err *err);
 
 /* All pieces of a mel, each handed over as soon as it is there. Not 0 from the sink: stop, and return it. */
-typedef int (*SoundSink)(void *arg, const float *samples, int64_t count, Err *err);
+typedef int (*SoundSink)(void *arg, float *samples, int64_t count, Err *err);
 int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence, SoundSink sink, void *arg,
                  Err *err);
 

@@ -15,6 +15,7 @@
 #include "voice/symbols_seen.h"
 #include "voice/vocoder_file.h"
 #include "voice/voice_language.h"
+#include "voice/voice_manner.h"
 
 /* A few words: more would take longer than they save whoever has one sentence to say. */
 #define WARM_UP_SYMBOLS 40
@@ -30,6 +31,8 @@ struct Voice {
     TextEngine *text;
     float *vector; /* [S] */
     int has_vector;
+    float *other;     /* [S] of another speaker, whom a marked-up text has named last */
+    char *other_name; /* NULL: none yet */
 };
 
 /* --- opening --- */
@@ -38,7 +41,8 @@ static int open_network(Voice *v, Err *err)
 {
     const VoiceOptions *o = &v->o;
     v->vector = mem_calloc((size_t)v->file.cfg.speaker_embedding_dim, sizeof *v->vector);
-    if (!v->vector)
+    v->other = mem_calloc((size_t)v->file.cfg.speaker_embedding_dim, sizeof *v->other);
+    if (!v->vector || !v->other)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
     return voice_network_open(&v->network, &v->file, NULL, o->device, o->rows > 0 ? o->rows : 1,
                               o->threads > 0 ? o->threads : thread_cores(), err);
@@ -126,6 +130,8 @@ void voice_close(Voice *v)
     checkpoint_close(&v->vocoder);
     checkpoint_close(&v->file);
     free(v->vector);
+    free(v->other);
+    free(v->other_name);
     free(v);
 }
 
@@ -164,11 +170,29 @@ int voice_read(Voice *v, VoiceText *text, VoicePart *part, VoiceLosses *losses, 
     return voice_text_next(text, part, v->text, column, &limits, losses, v->o.log, err);
 }
 
-int voice_losses(Voice *v, VoiceLosses *losses, const char *text, size_t size, const char *language, Err *err)
+int voice_losses(Voice *v, VoiceLosses *losses, const VoiceText *text, Err *err)
 {
     char column[LANGUAGE_MAX];
-    voice_language_column(column, &v->file, language);
-    return voice_text_losses(losses, text, size, v->text, column, err);
+    voice_language_column(column, &v->file, text->language);
+    return voice_text_losses(losses, text, v->text, column, err);
+}
+
+/* Whose voice a part is in: the one that its text names, or that of the whole. */
+static int part_vector(Voice *v, const float **vector, const VoicePart *part, Err *err)
+{
+    const char *name = part->wishes.speaker;
+    *vector = v->vector;
+    if (!name)
+        return 0;
+    *vector = v->other;
+    if (v->other_name && !strcmp(v->other_name, name))
+        return 0;
+    free(v->other_name);
+    v->other_name = NULL;
+    int rc = voice_network_speaker(v->network, v->other, name, err);
+    if (!rc)
+        v->other_name = strdup(name);
+    return rc;
 }
 
 /* Not more than one part is computed, so that the first can be heard while the next is made. */
@@ -180,8 +204,10 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, VoiceLosses *losses, 
         rc = voice_read(v, text, part, losses, err);
     if (rc != 1)
         return rc;
-    VoiceManner manner = {.vector = v->vector, .speed = v->o.speed, .pitch = v->o.pitch};
-    rc = voice_network_speak(v->network, (VoicePart *[]){part}, &manner, 1, err);
+    VoiceManner manner = {.speed = v->o.speed, .pitch = v->o.pitch};
+    rc = part_vector(v, &manner.vector, part, err);
+    if (!rc)
+        rc = voice_network_speak(v->network, (VoicePart *[]){part}, &manner, 1, err);
     if (rc)
         voice_part_free(part);
     return rc ? rc : 1;
@@ -210,11 +236,34 @@ int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const
                 Err *err)
 {
     int64_t pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
-    return sound_make(s, samples, count, part->mel, part->frames, pause, err);
+    int rc = sound_make(s, samples, count, part->mel, part->frames, pause, err);
+    if (!rc)
+        voice_part_gain(part, *samples, 0, *count - pause, v->file.cfg.hop_length);
+    return rc;
 }
 
-int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err)
+int spoken_add_marks(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg,
+                     Err *err)
 {
+    for (size_t i = 0; i < part->wishes.mark_count; i++) {
+        const VoiceMark *m = &part->wishes.marks[i];
+        char *name = mem_grow(&out->marks, &out->mark_room, out->mark_count + 1, sizeof *out->marks)
+                         ? NULL
+                         : strdup(m->name);
+        if (!name)
+            return err_set(err, ERR_NOMEM, "no memory for a mark");
+        const double at = (double)from / cfg->sample_rate + voice_mark_seconds(m, cfg),
+                     end = (double)to / cfg->sample_rate;
+        out->marks[out->mark_count++] = (SpokenMark){name, at < end ? at : end};
+    }
+    return 0;
+}
+
+int spoken_add(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg, Err *err)
+{
+    int rc = spoken_add_marks(out, part, from, to, cfg, err);
+    if (rc)
+        return rc;
     size_t have = out->said ? strlen(out->said) : 0, more = strlen(part->said);
     char *said = realloc(out->said, have + more + 2);
     if (!said)
@@ -222,7 +271,7 @@ int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err)
     snprintf(said + have, more + 2, "%s%s", have ? " " : "", part->said);
     out->said = said;
     out->parts++;
-    out->count += count;
+    out->count = to;
     out->frames += part->frames;
     out->symbols += part->speech.text;
     out->text_seconds += part->text_seconds;
@@ -247,15 +296,18 @@ typedef struct Saying {
     const VoicePart *part;
     VoiceSink sink;
     void *arg;
-    double begun; /* the text */
-    double from;  /* the piece that is being made */
+    double begun;  /* the text */
+    double from;   /* the piece that is being made */
+    int64_t first; /* sample of the part */
+    int hop;
 } Saying;
 
 /* The first sound is what somebody waits for. */
-static int say_piece(void *arg, const float *samples, int64_t count, Err *err)
+static int say_piece(void *arg, float *samples, int64_t count, Err *err)
 {
     Saying *s = arg;
     Spoken *out = s->out;
+    voice_part_gain(s->part, samples, out->count - s->first, count, s->hop);
     out->audio_seconds += clock_now() - s->from;
     int rc = s->sink ? s->sink(s->arg, s->part, samples, count, err) : collect(out, samples, count, err);
     if (rc)
@@ -273,8 +325,10 @@ static int say_part(Voice *v, Saying *s, int more, Err *err)
     const VoicePart *part = s->part;
     const int64_t pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
     s->from = clock_now();
+    s->first = s->out->count;
+    s->hop = v->file.cfg.hop_length;
     int rc = sound_stream(v->sound, part->mel, part->frames, pause, say_piece, s, err);
-    return rc ? rc : spoken_add(s->out, part, 0, err);
+    return rc ? rc : spoken_add(s->out, part, s->first, s->out->count, &v->file.cfg, err);
 }
 
 /* Times are summed part by part. */
@@ -282,7 +336,7 @@ int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink si
 {
     VoiceText rest = {.p = text, .n = size, .language = v->o.wish.language};
     Saying s = {.out = out, .sink = sink, .arg = arg, .begun = clock_now()};
-    int rc = voice_language_check(&v->file, &v->o.wish, text, size, v->o.log, err);
+    int rc = voice_begin(&rest, &v->file, v->o.format, &v->o.wish, v->o.log, err);
     memset(out, 0, sizeof *out);
     while (!rc) {
         VoicePart part;
@@ -308,5 +362,8 @@ void spoken_free(Spoken *s)
     free(s->samples);
     free(s->said);
     voice_losses_free(&s->losses);
+    for (size_t i = 0; i < s->mark_count; i++)
+        free(s->marks[i].name);
+    free(s->marks);
     memset(s, 0, sizeof *s);
 }

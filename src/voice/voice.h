@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "voice/checkpoint.h"
 #include "voice/sound.h"
+#include "voice/voice_begin.h"
 #include "voice/voice_language.h"
 #include "voice/voice_network.h"
 #include "voice/voice_text.h"
@@ -29,6 +30,7 @@ typedef struct VoiceOptions {
     double speed;        /* 1: as learned */
     double pitch;        /* semitones, up or down */
     LanguageWish wish;   /* of voice_say */
+    TextFormat format;   /* of voice_say */
     int rows;            /* of the network: parts that can be spoken at once; 0: 1 */
     int threads;         /* on a CPU; 0: all cores */
     Log *log;
@@ -46,9 +48,8 @@ int voice_of_recording(Voice *v, const char *path, Err *err);
 
 /* Reads the next part without speaking it: 1 and *part, or 0 at the end. */
 int voice_read(Voice *v, VoiceText *text, VoicePart *part, VoiceLosses *losses, Err *err);
-/* What will be left out of a text, before any of it is spoken. language: as LanguageWish has it. */
-int voice_losses(Voice *v, VoiceLosses *losses, const char *text, size_t size, const char *language,
-                 Err *err);
+/* What will be left out of a text, before any of it is spoken. */
+int voice_losses(Voice *v, VoiceLosses *losses, const VoiceText *text, Err *err);
 /* What the voice itself speaks with: for a caller that does without voice_next and voice_say. */
 VoiceNetwork *voice_network(Voice *v);
 Sound *voice_stage(Voice *v);
@@ -62,13 +63,21 @@ int voice_sound_open(const Voice *v, Sound **s, int threads, Err *err);
 int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const VoicePart *part, int more,
                 Err *err);
 
+/* A mark of a marked-up text, and when it is reached. */
+typedef struct SpokenMark {
+    char *name;
+    double seconds;
+} SpokenMark;
+
 /* All of a text at once. */
 typedef struct Spoken {
     float *samples; /* [count] at the checkpoint's sample_rate; malloc'd, as all here */
     int64_t count, frames, symbols;
     char *said; /* of all parts, a blank between them */
     int parts;
-    VoiceLosses losses;                              /* what is not heard */
+    VoiceLosses losses; /* what is not heard */
+    SpokenMark *marks;  /* [mark_count] */
+    size_t mark_count, mark_room;
     double text_seconds, mel_seconds, audio_seconds; /* time it took */
     double first_seconds;                            /* until the first piece of sound was handed over */
 } Spoken;
@@ -77,8 +86,11 @@ typedef int (*VoiceSink)(void *arg, const VoicePart *part, const float *samples,
 /* sink NULL: the samples are collected in out; otherwise out->samples stays NULL. Errors as
  * voice_language_check has them, before anything is spoken. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err);
-/* Adds a part with so many samples to the counts and to `said`. */
-int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err);
+/* Adds the marks of a part whose sound begins at sample `from` of the text and ends at `to`. */
+int spoken_add_marks(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg,
+                     Err *err);
+/* Adds a part to the counts, to `said` and to the marks: samples from..to are its own. */
+int spoken_add(Spoken *out, const VoicePart *part, int64_t from, int64_t to, const Config *cfg, Err *err);
 void spoken_free(Spoken *s);
 
 #endif

@@ -15,6 +15,7 @@
 #include "voice/network_room.h"
 #include "voice/speak.h"
 #include "voice/voice_language.h"
+#include "voice/voice_manner.h"
 
 #define LONGEST_TEXT 400       /* tokens spoken at once: what memory is taken for */
 #define SHORT_TEXT 64          /* as much is always spoken at once */
@@ -27,8 +28,9 @@ struct VoiceNetwork {
     const Checkpoint *file;
     NetworkRoom room;
     Synthesiser *synthesiser;
-    SynthesisText *texts; /* [rows] of a call */
-    Speech *speeches;     /* [rows] */
+    SynthesisText *texts;  /* [rows] of a call */
+    Speech *speeches;      /* [rows] */
+    Buf *manners, *pauses; /* [rows] what texts refer to */
     int rows;
 };
 
@@ -37,6 +39,8 @@ void voice_part_free(VoicePart *p)
     free(p->mel);
     free(p->tokens);
     free(p->said);
+    free(p->gain);
+    voice_wishes_free(&p->wishes);
     speech_free(&p->speech);
     memset(p, 0, sizeof *p);
 }
@@ -65,12 +69,16 @@ int voice_network_open(VoiceNetwork **out, const Checkpoint *file, const VoiceNe
     n->rows = rows;
     n->texts = mem_calloc((size_t)rows, sizeof *n->texts);
     n->speeches = mem_calloc((size_t)rows, sizeof *n->speeches);
+    n->manners = mem_calloc((size_t)rows, sizeof *n->manners);
+    n->pauses = mem_calloc((size_t)rows, sizeof *n->pauses);
     SynthesisLimits limits = {.rows = rows,
                               .text = voice_most_symbols(),
                               .frames = ROOM_FRAMES,
                               .reference = LONGEST_REFERENCE,
                               .grow = 1};
-    int rc = n->texts && n->speeches ? 0 : err_set(err, ERR_NOMEM, "no memory for a voice");
+    int rc = n->texts && n->speeches && n->manners && n->pauses
+                 ? 0
+                 : err_set(err, ERR_NOMEM, "no memory for a voice");
     if (!rc)
         rc = network_room_open(&n->room, file, lender ? &lender->room : NULL, device, threads, err);
     if (!rc)
@@ -91,6 +99,12 @@ void voice_network_close(VoiceNetwork *n)
         return;
     synthesiser_close(n->synthesiser);
     network_room_close(&n->room);
+    for (int i = 0; i < n->rows; i++) {
+        buf_free(n->manners ? &n->manners[i] : &(Buf){0});
+        buf_free(n->pauses ? &n->pauses[i] : &(Buf){0});
+    }
+    free(n->manners);
+    free(n->pauses);
     free(n->texts);
     free(n->speeches);
     free(n);
@@ -232,13 +246,16 @@ int voice_network_speak(VoiceNetwork *n, VoicePart *const *parts, const VoiceMan
     const Checkpoint *f = n->file;
     ASSERT(rows <= n->rows);
     double from = clock_now();
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         n->texts[i] = (SynthesisText){.tokens = parts[i]->tokens,
                                       .count = parts[i]->symbols,
                                       .voice = manners[i].vector,
                                       .language = voice_language_number(f, parts[i]->language),
                                       .speed = manners[i].speed,
                                       .pitch = normaliser_pitch_shift(manners[i].pitch, f->pitch_deviation)};
+        if (voice_manner_prepare(&n->texts[i], &n->manners[i], &n->pauses[i], parts[i], f))
+            return err_set(err, ERR_NOMEM, "no memory to speak %d symbols", parts[i]->symbols);
+    }
     int rc = synthesiser_speak(n->synthesiser, n->speeches, n->texts, rows, err);
     if (rc)
         return rc;
@@ -251,9 +268,15 @@ int voice_network_speak(VoiceNetwork *n, VoicePart *const *parts, const VoiceMan
         p->frames = p->speech.frames;
         normaliser_restore_mel(p->mel, p->mel, f->content.mean, f->content.deviation, p->frames,
                                f->cfg.n_mels);
+        rc = rc ? rc : voice_manner_finish(p, &n->texts[i], f, err);
         p->mel_seconds = took;
     }
-    return 0;
+    for (int i = 0; i < rows && rc; i++) { /* none has a mel */
+        free(parts[i]->mel);
+        speech_free(&parts[i]->speech);
+        parts[i]->mel = NULL;
+    }
+    return rc;
 }
 
 int voice_network_warm_up(VoiceNetwork *n, int rows, int symbols, Err *err)

@@ -10,7 +10,31 @@
 #include "base/err.h"
 #include "device/device.h"
 #include "model/synthesis.h"
+#include "text/markup.h"
 #include "voice/checkpoint.h"
+
+/* How a part is to be said, where its text says so (markup.h). Symbols are counted from 0. */
+typedef struct VoiceTurn { /* from this symbol on */
+    int symbol;
+    MarkupManner manner;
+} VoiceTurn;
+typedef struct VoicePause { /* symbols from .. to - 1 last so long */
+    int from, to;
+    double seconds;
+    int frames; /* added to that */
+} VoicePause;
+typedef struct VoiceMark {
+    char *name;
+    int symbol;    /* before it */
+    int64_t frame; /* of the part; known when it is spoken */
+} VoiceMark;
+typedef struct VoiceWishes {
+    const char *speaker; /* of the VoiceText; NULL: that of the whole text */
+    VoiceTurn *turns;    /* [turn_count]; malloc'd, as all here */
+    VoicePause *pauses;
+    VoiceMark *marks;
+    size_t turn_count, turn_room, pause_count, pause_room, mark_count, mark_room;
+} VoiceWishes;
 
 /* One part of a text. Arrays are malloc'd. */
 typedef struct VoicePart {
@@ -21,6 +45,8 @@ typedef struct VoicePart {
     float *mel;                  /* [frames, n_mels] log mel; NULL until it is spoken */
     Speech speech;               /* durations, pitch, energy; its own mel is gone */
     int64_t frames;
+    VoiceWishes wishes;
+    float *gain;                      /* [frames] factors of the sound's amplitude; NULL: all are 1 */
     double pause;                     /* seconds of silence behind it when more follows */
     double text_seconds, mel_seconds; /* time it took */
 } VoicePart;

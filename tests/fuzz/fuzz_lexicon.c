@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "text/front_end.h"
 #include "text/lexicon.h"
 #include "text/tokens.h"
 
@@ -24,6 +25,23 @@ static void check_entries(const Lexicon *l)
     }
 }
 
+/* Sections and letters: matches are whole characters. */
+static void check_front_ends(const char *lexicon, size_t size, const char *text, size_t n)
+{
+    FrontEnds f;
+    Err err = {0};
+    if (front_ends_open(&f, FRONT_ESPEAK, lexicon, size, "f", 0, &err))
+        ASSERT(!strncmp(err.msg, "f:", 2));
+    for (size_t k = 0; !err.code && k < f.count; k++)
+        for (size_t at = 0; at < n;) {
+            const char *ipa;
+            const size_t letters = front_letters(&f.all[k], text, n, at, &ipa);
+            ASSERT(at + letters <= n && (at + letters == n || !utf8_continues(text[at + letters])));
+            unicode_next(text, n, &at);
+        }
+    front_ends_close(&f);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *nul = size ? memchr(data, 0, size) : NULL;
@@ -32,11 +50,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Err err = {0};
     UnicodeScratch scratch = {0};
     Buf text = {0};
-    if (lexicon_open(&l, (const char *)data, n, "f", 0, &err)) {
-        ASSERT(l == NULL && !strncmp(err.msg, "f:", 2));
-        return 0;
-    }
-    check_entries(l);
     if (rest && utf8_valid((const char *)nul + 1, rest) == rest)
         ASSERT(unicode_normalise(&scratch, &text, (const char *)nul + 1, rest) == 0);
     /* A block of its own, so that the address sanitizer sees its end. */
@@ -44,7 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ASSERT(line != NULL);
     if (text.size)
         memcpy(line, text.data, text.size);
-    for (size_t at = 0; at < text.size;) {
+    check_front_ends((const char *)data, n, line, text.size);
+    if (lexicon_open(&l, (const char *)data, n, "f", 0, &err))
+        ASSERT(l == NULL && !strncmp(err.msg, "f:", 2));
+    else
+        check_entries(l);
+    for (size_t at = 0; l && at < text.size;) {
         LexiconMatch m;
         for (int english = 0; english < 2; english++)
             if (lexicon_find(l, &m, line, text.size, at, english)) {

@@ -115,6 +115,16 @@ kept = Told({CHECKPOINT!r}, device="cpu", rounds=4)
         with self.assertRaisesRegex(myxtts.Error, "there is no lexicon"):
             open_voice(lexicon=self.path("nothing.tsv"))
 
+    def test_ssml(self):
+        marks = []
+        text = "<speak>old <mark name='a'/><break time='1s'/><mark name='b'/>hill.</speak>"
+        sound = self.voice.say(text, marks=marks)
+        self.assertGreater(sound.size, self.voice.sample_rate)
+        self.assertEqual([m.name for m in marks], ["a", "b"])
+        self.assertAlmostEqual(marks[1].seconds - marks[0].seconds, 1, 1)
+        with self.assertRaisesRegex(myxtts.Error, "line 1, column 1"):
+            self.voice.say("old hill", text_format="ssml")
+
     def test_reference(self):
         reference = self.path("reference.wav")
         t = np.arange(12000) / 8000
