@@ -18,6 +18,7 @@
 #include "voice/safetensors.h"
 
 #define CHECKPOINT_PATH_SIZE 4096
+#define CHECKPOINT_BEST "best.safetensors"
 
 /* Writes checkpoints in a thread of its own, one at a time. All functions are for one thread at a time, the
  * owner's. */
