@@ -461,6 +461,11 @@ static struct {
     struct FileHeld *first;
 } held = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
 
+/* A forked child must not find the mutex held by a thread that it does not have. */
+static void hold_list(void) { pthread_mutex_lock(&held.mutex); }
+static void free_list(void) { pthread_mutex_unlock(&held.mutex); }
+static void follow_forks(void) { pthread_atfork(hold_list, free_list, free_list); }
+
 static int is_held_here(const char *path)
 {
     struct stat st;
@@ -494,8 +499,10 @@ static int open_unheld(FileLock *l, const char *path, Err *err)
 
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     *l = (FileLock){0};
     int rc = 0;
+    pthread_once(&once, follow_forks);
     pthread_mutex_lock(&held.mutex);
     while (wait && is_held_here(path))
         pthread_cond_wait(&held.changed, &held.mutex);
