@@ -466,6 +466,35 @@ static void an_open_door_needs_a_key(void **state)
     serve_stop(&s);
 }
 
+/* What a page elsewhere has the browser send is refused, but for a link to a page. */
+static void other_sites_are_refused(void **state)
+{
+    static const char speech[] = "/v1/audio/speech?input=old";
+    static const struct {
+        const char *path, *headers;
+        int status;
+    } rows[] = {
+        {speech, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 403},
+        {"/v1/voices", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 403},
+        {"/metrics", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 403},
+        {speech, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n", 403},
+        {speech, "Origin: https://example.com\r\n", 403},
+        {speech, "Origin: http://127.0.0.1.example.com:8000\r\n", 403},
+        {"/", "Origin: https://example.com\r\n", 403},
+        {"/", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 200},
+        {speech, "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n", 200},
+        {speech, "Sec-Fetch-Site: same-origin\r\nOrigin: http://localhost:8000\r\n", 200},
+        {speech, NULL, 200},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Reply r;
+        ask(&r, port(), "GET", rows[i].path, rows[i].headers, NULL, 0);
+        if (r.status != rows[i].status)
+            fail_msg("%s with %s is answered by %d", rows[i].path, rows[i].headers, r.status);
+        reply_free(&r);
+    }
+}
+
 /* Nobody listens before all have asked. Returns how many were refused. */
 static int refuses(const char *option, const char *most)
 {
@@ -703,6 +732,7 @@ int main(void)
         cmocka_unit_test(one_connection_for_many_requests),
         cmocka_unit_test(at_once_each_hears_its_own),
         cmocka_unit_test(an_open_door_needs_a_key),
+        cmocka_unit_test(other_sites_are_refused),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(waiting_has_an_end),
         cmocka_unit_test(a_file_that_changes_is_taken_over_when_it_is_whole),
