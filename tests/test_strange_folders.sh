@@ -54,6 +54,20 @@ done <"$data/metadata.csv" >"$dir/forms/metadata.csv"
 ends_with names_in_both_forms_are_found 0 "$bin" prepare --data-path "$dir/forms" --cache-dir "$dir/forms-cache"
 log_has all_of_them 'accepted 3, rejected 0'
 
+# ---- a telephone ----
+rates() { # rate: the clips as if recorded with it
+    mkdir -p "$dir/rate$1/wavs"
+    cp "$data/metadata.csv" "$dir/rate$1/"
+    for f in "$data"/wavs/*.wav; do
+        { head -c 24 "$f" && printf "\\x$(printf %02x $(($1 % 256)))\\x$(printf %02x $(($1 / 256)))\\0\\0" && tail -c +29 "$f"; } >"$dir/rate$1/wavs/${f##*/}"
+    done
+}
+for rate in 4000 8000; do
+    rates $rate
+    ends_with "recordings_of_${rate}_hertz_are_a_finding" 1 "$bin" prepare --data-path "$dir/rate$rate"
+    log_has "it_says_up_to_where_they_go_$rate" "no sound above $([ $rate = 4000 ] && echo '(1[89]..|2000)' || echo '(3[89]..|4000)') Hz"
+done
+
 # ---- no language ----
 ends_with a_language_that_nobody_speaks 3 "$bin" prepare --data-path "$data" --cache-dir "$dir/none/cache" --language xx
 log_has it_is_named "no voice 'xx' for the language 'xx'"
