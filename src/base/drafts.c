@@ -47,13 +47,25 @@ void draft_remove(int draft)
 }
 
 /* What a handler may do, and no more. A forked child leaves those of its parent alone. */
-static void end_by(int number)
+void drafts_remove_all(void)
 {
     for (int i = 0; i < MOST_DRAFTS; i++)
         if (atomic_load(&drafts[i].process) == (int)getpid())
             unlink(drafts[i].path);
+}
+
+static void end_by(int number)
+{
+    drafts_remove_all();
     signal(number, SIG_DFL);
     raise(number);
+}
+
+int drafts_have(int signal_number)
+{
+    struct sigaction now;
+    return sigaction(signal_number, NULL, &now) == 0 &&
+           (now.sa_handler == SIG_DFL || now.sa_handler == end_by);
 }
 
 void drafts_catch_signals(void)

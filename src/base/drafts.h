@@ -13,5 +13,8 @@ void draft_remove(int draft); /* it has been renamed or removed; 0 is allowed */
 /* Lets SIGINT, SIGTERM and SIGHUP remove drafts before they end the program; for main, before a command takes
  * signals for itself. */
 void drafts_catch_signals(void);
+/* Whether such a signal still has this or no handler at all: nobody else has plans for it. */
+int drafts_have(int signal_number);
+void drafts_remove_all(void); /* for handlers and others who end the program */
 
 #endif
