@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/drafts.h"
 #include "base/file_guard.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
@@ -130,6 +131,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const before_libr
 int main(int argc, char **argv)
 {
     Log log;
+    drafts_catch_signals();
     signal(SIGXFSZ, SIG_IGN); /* ulimit -f: a file that is full is an error as a full disk is */
     open_standard_descriptors();
     output_guard();

@@ -2,7 +2,9 @@
  * that a full disk leaves room for; and what is found when a run has diverged or its steps are damaged. */
 #include "support/folder_testing.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 
 #include "voice/checkpoint_folder.h"
 
@@ -226,6 +228,74 @@ static void old_ones_make_room(void **state)
     assert_logged(s, "a checkpoint takes 0.0 MB, and");
 }
 
+static const char *dies_at; /* a name: the process ends just before a file gets it */
+
+int rename(const char *from, const char *to)
+{
+    if (dies_at && strstr(to, dies_at))
+        _exit(9);
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+/* The end of a run takes the room of the only checkpoint, which a crash in between does not cost. */
+static void the_only_one_goes_when_the_last_is_there(void **state)
+{
+    State *s = *state;
+    Folder aside = folder_make();
+    int status;
+    setenv("TMPDIR", aside.path, 1);
+    mount_disk(s, 48);
+    open_writer(s, 10);
+    assert_int_equal(write_step(s, 1, 0), 0);
+    assert_int_equal(write_step(s, 2, 0), ERR_NOSPACE);
+    checkpoint_writer_close(s->w);
+    s->w = NULL;
+    pid_t child = fork();
+    if (child == 0) {
+        dies_at = "step-00000002";
+        open_writer(s, 10);
+        checkpoint_writer_end(s->w);
+        write_step(s, 2, 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 9);
+    assert_int_equal(find(s, "auto"), 1);
+    /* What the crash left is no obstacle. */
+    open_writer(s, 10);
+    checkpoint_writer_end(s->w);
+    assert_int_equal(write_step(s, 2, 0), 0);
+    assert_int_equal(find(s, "auto"), 2);
+    unsetenv("TMPDIR");
+    folder_remove(&aside);
+}
+
+/* Without a crash nothing is left anywhere; where the last one fails, the first is back in its place. */
+static void what_is_set_aside_comes_back(void **state)
+{
+    State *s = *state;
+    Folder aside = folder_make();
+    struct stat st;
+    setenv("TMPDIR", aside.path, 1);
+    mount_disk(s, 48);
+    open_writer(s, 10);
+    assert_int_equal(write_step(s, 1, 0), 0);
+    assert_int_equal(mkdir(folder_file(&s->f, "step-00000002.safetensors"), 0700), 0);
+    checkpoint_writer_end(s->w);
+    assert_int_not_equal(write_step(s, 2, 0), 0);
+    assert_int_equal(lstat(folder_file(&s->f, "step-00000001.safetensors"), &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+    assert_int_equal(rmdir(folder_file(&s->f, "step-00000002.safetensors")), 0);
+    assert_int_equal(find(s, "auto"), 1);
+    assert_string_equal(folder_names(&aside), "");
+    assert_int_equal(write_step(s, 2, 0), 0);
+    assert_string_equal(folder_names(&s->f), "step-00000002.safetensors ");
+    assert_string_equal(folder_names(&aside), "");
+    assert_logged(s, "the disk is full: step-00000001.safetensors was removed to make room");
+    unsetenv("TMPDIR");
+    folder_remove(&aside);
+}
+
 static void room_is_looked_for_before_a_run(void **state)
 {
     State *s = *state;
@@ -251,6 +321,8 @@ int main(void)
         T(without_a_step_the_best_is_used),
         T(what_cannot_be_removed_is_said),
         T(old_ones_make_room),
+        T(the_only_one_goes_when_the_last_is_there),
+        T(what_is_set_aside_comes_back),
         T(room_is_looked_for_before_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,16 @@ PY
 fi
 ends_with another_shell_is_wrong_use 2 "$out/myxtts" completion csh
 
+# ---- a blank in the path ----
+blank="$dir/a prefix"
+ends_with installs_into_a_path_with_a_blank 0 make_quietly install PREFIX="$blank"
+eval "cc -Wall -Wextra -Werror -std=c99 -pedantic '$dir/version.c' -o '$dir/version2' $(PKG_CONFIG_PATH="$blank/lib/pkgconfig" pkg-config --cflags --libs myxtts)" >"$dir/log" 2>&1
+verdict a_program_is_compiled_with_a_blank_in_the_path $?
+ends_with and_finds_the_library_there 0 env -u LD_LIBRARY_PATH "$dir/version2"
+ends_with uninstalls_there 0 make_quietly uninstall PREFIX="$blank"
+[ -z "$(find "$blank" ! -type d)" ]
+verdict nothing_is_left_there $?
+
 # ---- for packagers, and away again ----
 ends_with installs_below_another_root 0 make_quietly install DESTDIR="$dir/root" PREFIX=/usr
 grep -q '^prefix=/usr$' "$dir/root/usr/lib/pkgconfig/myxtts.pc" && ! grep -rqs -- "$dir" "$dir/root/usr/lib/pkgconfig" && ! grep -q rpath "$dir/root/usr/lib/pkgconfig/myxtts.pc"

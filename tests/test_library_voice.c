@@ -524,6 +524,50 @@ static void null_is_told(void **state)
     assert_null(myxtts_voice_speaker(NULL, 0));
 }
 
+/* Bytes into a file that is there already, as `cp` does it. */
+static void overwrite(const char *path, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* What is done to the file of a voice after it was opened does not change what it says. */
+static void an_open_voice_needs_no_file(void **state)
+{
+    const char *copy = folder_file(&lab.folder, "copied.safetensors");
+    myxtts_voice_options o = usual_options();
+    myxtts_error e = {0};
+    float *samples;
+    int64_t count;
+    Buf file = file_bytes(CHECKPOINT), expected = said_by_synth(texts[0], "--speaker", SPEAKER);
+    const size_t sizes[] = {file.size, file.size / 2, 0};
+    o.checkpoint = copy;
+    for (int i = 0; i < 4; i++) {
+        myxtts_manner m = MYXTTS_MANNER;
+        myxtts_voice *v;
+        m.speaker = SPEAKER;
+        overwrite(copy, file.data, file.size);
+        if (myxtts_voice_open(&v, &o, &e))
+            fail_msg("%s", e.message);
+        char *zeros = calloc(1, file.size);
+        assert_non_null(zeros);
+        if (i < 3)
+            overwrite(copy, zeros, sizes[i]);
+        else
+            assert_int_equal(remove(copy), 0);
+        free(zeros);
+        if (myxtts_voice_say(v, &samples, &count, texts[0], strlen(texts[0]), &m, &e))
+            fail_msg("%s", e.message);
+        assert_same_sound(&expected, samples, count);
+        myxtts_free(samples);
+        myxtts_voice_close(v);
+    }
+    buf_free(&file);
+    buf_free(&expected);
+}
+
 /* It has none of the threads: nothing may wait for them. */
 static void a_forked_child_keeps_off(void **state)
 {
@@ -625,6 +669,7 @@ int main(void)
         cmocka_unit_test(wrong_options_are_told),
         cmocka_unit_test(wrong_orders_are_told),
         cmocka_unit_test(sound_goes_into_files),
+        cmocka_unit_test(an_open_voice_needs_no_file),
         cmocka_unit_test(a_forked_child_keeps_off),
         cmocka_unit_test(null_is_told),
         cmocka_unit_test(older_programs_go_on),

@@ -1,4 +1,5 @@
 /* test_prepare_places.c - two runs at once, folders that cannot be written, `info` and `inspect`. */
+#include "support/command_testing.h"
 #include "support/prepare_testing.h"
 
 #include <sys/mount.h>
@@ -36,9 +37,10 @@ static void caches_of_other_settings_stay(void **state)
     expect_built(c, 5, 5, "--num-workers", "1");
     copy_folder(c->cache, path_of(c->root, "first"));
     expect_built(c, 0, 5, "--sample-rate", "16000");
-    json_decref(prepare(c, 3, "--language", "xx")); /* no line can be used; nothing is lost */
-    assert_int_equal(listed(c, &others, none), 4);
-    assert_int_equal(others, 2);
+    expect_failure(3, ARGS("prepare", "--data-path", c->data, "--cache-dir", c->cache, "--language", "xx"),
+                   WORDS("no voice 'xx'"), NULL); /* no line can be used; nothing is written */
+    assert_int_equal(listed(c, &others, none), 3);
+    assert_int_equal(others, 1);
     expect_built(c, 0, 0, "--num-workers", "1");
     assert_same_caches(c->cache, path_of(c->root, "first"));
     expect_built(c, 0, 0, "--sample-rate", "16000");

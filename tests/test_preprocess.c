@@ -423,9 +423,19 @@ static void test_too_long(void **state)
     batch_free(&b);
 }
 
+/* Every number that is drawn for a row has its place, however many there are. */
+static void test_augment_has_room(void **state)
+{
+    const BatchShape shape = {.rows = 256, .text = 4, .frames = 8, .bands = 4, .mel_bytes = 4};
+    BatchLayout in;
+    batch_layout_host(&in, &shape, 4, 8, 0);
+    assert_true(in.sample_length - in.augment >= 256 * AUGMENT_COUNT * sizeof(float));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_augment_has_room),
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_cached),
         cmocka_unit_test(test_gain),

@@ -251,7 +251,8 @@ static void test_verdict_all_is_well(void **state)
     others_wait(&s, 2, 6.5);
     assert_int_equal(judge(&s, &err), -1);
     /* Nor is a rank that takes long for what takes long, or whose steps are long, or who has just begun. */
-    static const RankDoing doings[] = {RANK_STARTING, RANK_PREPARING, RANK_SPEAKING, RANK_SAVING};
+    static const RankDoing doings[] = {RANK_STARTING, RANK_PREPARING, RANK_WAITING_FOR_DATA, RANK_SPEAKING,
+                                       RANK_SAVING};
     for (size_t i = 0; i < sizeof doings / sizeof *doings; i++) {
         scene_set(&s);
         others_wait(&s, 2, 50);
@@ -295,6 +296,9 @@ static void test_verdict_names_the_rank(void **state)
     assert_non_null(strstr(err.msg, "rank 3 on host-d has not answered for "));
     scene_set(&s);
     others_wait(&s, 2, 7.5);
+    assert_int_equal(judge(&s, &err), 2);
+    assert_non_null(strstr(err.msg, "it has been computing"));
+    others_wait(&s, 2, 160);
     s.states[2].beat.doing = RANK_WAITING_FOR_DATA;
     assert_int_equal(judge(&s, &err), 2);
     assert_non_null(strstr(err.msg, "rank 2 on host-c hangs: it has been waiting for data at step 100 for "));

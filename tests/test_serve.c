@@ -1,6 +1,7 @@
 /* test_serve.c - `myxtts serve`: the API of docs/SERVER.md, sound byte for byte as `synth` writes it, tokens,
  * limits, clients that leave, and how it stops. */
 #include "support/command_testing.h"
+#include "support/folder_testing.h"
 #include "support/http_testing.h"
 
 #include <arpa/inet.h>
@@ -509,6 +510,35 @@ static void an_open_door_needs_a_key(void **state)
     serve_stop(&s);
 }
 
+/* What a page elsewhere has the browser send is refused, but for a link to a page. */
+static void other_sites_are_refused(void **state)
+{
+    static const char speech[] = "/v1/audio/speech?input=old";
+    static const struct {
+        const char *path, *headers;
+        int status;
+    } rows[] = {
+        {speech, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 403},
+        {"/v1/voices", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 403},
+        {"/metrics", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 403},
+        {speech, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n", 403},
+        {speech, "Origin: https://example.com\r\n", 403},
+        {speech, "Origin: http://127.0.0.1.example.com:8000\r\n", 403},
+        {"/", "Origin: https://example.com\r\n", 403},
+        {"/", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", 200},
+        {speech, "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n", 200},
+        {speech, "Sec-Fetch-Site: same-origin\r\nOrigin: http://localhost:8000\r\n", 200},
+        {speech, NULL, 200},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Reply r;
+        ask(&r, port(), "GET", rows[i].path, rows[i].headers, NULL, 0);
+        if (r.status != rows[i].status)
+            fail_msg("%s with %s is answered by %d", rows[i].path, rows[i].headers, r.status);
+        reply_free(&r);
+    }
+}
+
 /* Nobody listens before all have asked. Returns how many were refused. */
 static int refuses(const char *option, const char *most)
 {
@@ -554,6 +584,130 @@ static void waiting_has_an_end(void **state)
     assert_string_equal(text_at(json_object_get(o, "error"), "type"), "server_error");
     json_decref(o);
     serve_stop(&s);
+}
+
+/* ---- files that change ---- */
+
+enum { MOST_QUESTIONS = 2000 }; /* 0.05 s apart, until a change must have been noticed */
+
+static struct {
+    ServeRun server;
+    char path[512]; /* what is served */
+    Buf files[2];   /* two voices */
+    Buf sounds[2];  /* of each */
+} changing;
+
+static Buf sound_of(const char *checkpoint)
+{
+    Run r;
+    Buf out = {0};
+    run_program_env(&r, ARGS("synth", "--checkpoint", checkpoint, "--text", LONG_TEXT, "--output", "-"),
+                    NULL);
+    assert_int_equal(r.code, 0);
+    buf_add(&out, r.stdout_text.data, r.stdout_text.size);
+    run_free(&r);
+    return out;
+}
+
+static int is_sound(const Reply *r, int which)
+{
+    const Buf *s = &changing.sounds[which];
+    return r->body.size == s->size && memcmp(r->body.data, s->data, s->size) == 0;
+}
+
+/* Asks until the other voice speaks. Until then every answer is whole and that of the first. */
+static void speaks(int now, int before)
+{
+    for (int i = 0;; i++) {
+        Reply r;
+        assert_true(i < MOST_QUESTIONS);
+        serve_drain(&changing.server);
+        post_json(&r, changing.server.port, "{\"input\":\"" LONG_TEXT "\",\"response_format\":\"wav\"}");
+        assert_int_equal(r.status, 200);
+        const int is_now = is_sound(&r, now);
+        if (!is_now && !is_sound(&r, before))
+            fail_msg("after %d answers: %zu bytes that are no voice's", i, r.body.size);
+        reply_free(&r);
+        if (is_now)
+            return;
+        clock_sleep(0.05);
+    }
+}
+
+/* Waits until it is said whether the file is that which speaks. */
+static void is_current(int wanted)
+{
+    for (int now = -1, i = 0; now != wanted; i++) {
+        Reply r;
+        assert_true(i < MOST_QUESTIONS);
+        ask(&r, changing.server.port, "GET", "/health", NULL, NULL, 0);
+        json_t *o = object_of(&r, 200), *first = json_array_get(json_object_get(o, "files"), 0);
+        assert_string_equal(text_at(o, "status"), "ok");
+        assert_string_equal(text_at(first, "file"), "changing.safetensors");
+        assert_string_equal(text_at(first, "id"), "changing");
+        assert_int_equal(strlen(text_at(first, "since")), strlen("2026-05-04T10:00:00Z"));
+        now = json_boolean_value(json_object_get(first, "current"));
+        json_decref(o);
+        clock_sleep(0.05);
+    }
+}
+
+/* In place, `from` bytes on, as somebody copies slowly. */
+static void write_into(int which, size_t from, size_t to)
+{
+    int fd = open(changing.path, O_WRONLY | O_CREAT | (from ? 0 : O_TRUNC), 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, changing.files[which].data + from, to - from, (off_t)from), to - from);
+    close(fd);
+}
+
+static void a_file_that_changes_is_taken_over_when_it_is_whole(void **state)
+{
+    static const char *const precisions[2] = {"float32", "bf16"};
+    char paths[2][512];
+    snprintf(changing.path, sizeof changing.path, "%s/changing.safetensors", lab.c->root);
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%s.safetensors", lab.c->root, precisions[i]);
+        json_decref(run_json(ARGS("export", "--checkpoint", lab.run, "--output", paths[i], "--precision",
+                                  precisions[i], "--json"),
+                             NULL));
+        changing.files[i] = file_bytes(paths[i]);
+        changing.sounds[i] = sound_of(paths[i]);
+    }
+    const size_t size = changing.files[1].size;
+    write_into(0, 0, changing.files[0].size);
+    serve_start(&changing.server, ARGS("--checkpoint", changing.path));
+    speaks(0, 0);
+    is_current(1);
+    /* Half of another one, in place; then its rest. */
+    write_into(1, 0, size / 2);
+    is_current(0);
+    speaks(0, 0);
+    write_into(1, size / 2, size);
+    speaks(1, 0);
+    is_current(1);
+    /* Another one in its place. */
+    assert_int_equal(rename(paths[0], changing.path), 0);
+    speaks(0, 1);
+    is_current(1);
+    /* Nothing, and then one again. */
+    assert_int_equal(remove(changing.path), 0);
+    is_current(0);
+    speaks(0, 0);
+    assert_int_equal(rename(paths[1], changing.path), 0);
+    speaks(1, 0);
+    /* One that is no voice at all. */
+    write_file(changing.path, "nothing", 7);
+    is_current(0);
+    speaks(1, 1);
+    serve_drain(&changing.server);
+    assert_non_null(strstr(changing.server.run.stderr_text.data, "a new file speaks from now on"));
+    assert_non_null(strstr(changing.server.run.stderr_text.data, "what was loaded goes on"));
+    serve_stop(&changing.server);
+    for (int i = 0; i < 2; i++) {
+        buf_free(&changing.files[i]);
+        buf_free(&changing.sounds[i]);
+    }
 }
 
 /* What is being spoken comes to its end, nothing new begins; a second Ctrl-C does not wait. */
@@ -623,8 +777,10 @@ int main(void)
         cmocka_unit_test(one_connection_for_many_requests),
         cmocka_unit_test(at_once_each_hears_its_own),
         cmocka_unit_test(an_open_door_needs_a_key),
+        cmocka_unit_test(other_sites_are_refused),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(waiting_has_an_end),
+        cmocka_unit_test(a_file_that_changes_is_taken_over_when_it_is_whole),
         cmocka_unit_test(stopping_finishes_what_is_spoken),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);

@@ -3,12 +3,14 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -610,6 +612,54 @@ static void test_engines_side_by_side(void **state)
     }
 }
 
+/* Reads lines until it is told to end. */
+static void *read_on(void *arg)
+{
+    atomic_int *goes_on = arg;
+    TextResult r = {0};
+    Config cfg;
+    TextEngine *t;
+    if (config_defaults(&cfg, NULL) || text_engine_open(&t, &cfg, TEXT_TO_LEARN, NULL))
+        return NULL;
+    while (*goes_on)
+        text_process(t, &r, str("A table, and the chairs around it, and what lies on the floor."), str("en"),
+                     str("a"));
+    text_result_free(&r);
+    text_engine_close(t);
+    config_close(&cfg);
+    return NULL;
+}
+
+/* Whatever the other threads were at, a forked child can read texts with an engine of its own. */
+static void test_forked_child_reads(void **state)
+{
+    enum { READERS = 2, CHILDREN = 10 };
+    pthread_t readers[READERS];
+    atomic_int goes_on = 1;
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_on, &goes_on), 0);
+    for (int i = 0; i < CHILDREN; i++) {
+        int status = -1;
+        usleep(2000);
+        pid_t child = fork();
+        if (child == 0) {
+            Speller own = {.language = "de", .text = "Ein Tisch."};
+            Config cfg;
+            TextEngine *t;
+            alarm(120); /* one that hangs is ended */
+            if (config_defaults(&cfg, NULL) || text_engine_open(&t, &cfg, TEXT_TO_LEARN, NULL))
+                _exit(1);
+            spell(&own, &own.alone, t);
+            _exit(own.alone.size == 0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    goes_on = 0;
+    for (int i = 0; i < READERS; i++)
+        pthread_join(readers[i], NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -631,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_text_process),
         cmocka_unit_test(test_settings_hash),
         cmocka_unit_test(test_engines_side_by_side),
+        cmocka_unit_test(test_forked_child_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

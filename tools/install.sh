@@ -72,7 +72,7 @@ done
 
 # Where the linker does not look by itself, programs are told where the library is.
 run_path=
-case $prefix in "" | /usr | /usr/local) ;; *) run_path=" -Wl,-rpath,\${libdir}" ;; esac
+case $prefix in "" | /usr | /usr/local) ;; *) run_path=" -Wl,-rpath,\"\${libdir}\"" ;; esac
 mkdir -p "$to/$(dirname $config)"
 cat >"$to/$config" <<PC
 prefix=$prefix
@@ -82,8 +82,8 @@ includedir=\${prefix}/include
 Name: myxtts
 Description: Trained voices that speak, and batches of a dataset for training
 Version: $version
-Libs: -L\${libdir} -lmyxtts$run_path
-Cflags: -I\${includedir}
+Libs: -L"\${libdir}" -lmyxtts$run_path
+Cflags: -I"\${includedir}"
 PC
 refresh
 echo "installed into $to"

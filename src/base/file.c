@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/drafts.h"
 #include "base/file_guard.h"
 
 #define READ_SIZE (1 << 16) /* bytes */
@@ -276,16 +278,36 @@ int file_sync_dir_of(const char *path, Err *err)
 
 #define TMP_ROOM 32 /* ".tmp", a pid, a NUL */
 
+/* Where a symbolic link leads, also when nothing is there yet; malloc'd. NULL if out of memory. */
+static char *follow_links(const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    char *now = strdup(path), target[PATH_MAX];
+    for (int i = 0; now && i < MOST_LINKS; i++) {
+        ssize_t n = readlink(now, target, sizeof target - 1);
+        if (n <= 0)
+            break;
+        target[n] = 0;
+        char *slash = target[0] == '/' ? NULL : strrchr(now, '/');
+        if (slash)
+            *slash = 0;
+        char *next = slash ? file_join(slash == now ? "/" : now, target) : strdup(target);
+        free(now);
+        now = next;
+    }
+    return now;
+}
+
 /* Nothing is written to the final name until commit. */
 int file_writer_open(FileWriter *w, const char *path, Err *err)
 {
     *w = (FileWriter){0};
-    size_t n = strlen(path);
     struct stat st;
     /* Renaming onto it would replace a device or a pipe. */
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return err_set(err, ERR_IO, "%s is not a regular file: nothing is written there", path);
-    w->path = strdup(path);
+    w->path = follow_links(path);
+    size_t n = w->path ? strlen(w->path) : 0;
     w->tmp_path = malloc(n + TMP_ROOM);
     if (!w->path || !w->tmp_path) {
         free(w->tmp_path); /* it holds no name yet, and abort would unlink it */
@@ -295,7 +317,8 @@ int file_writer_open(FileWriter *w, const char *path, Err *err)
     }
     /* In the same folder, because rename works only within a file system; with the pid, so that two processes
      * do not write to the same file. */
-    snprintf(w->tmp_path, n + TMP_ROOM, "%s.tmp%ld", path, (long)getpid());
+    snprintf(w->tmp_path, n + TMP_ROOM, "%s.tmp%ld", w->path, (long)getpid());
+    w->draft = draft_add(w->tmp_path);
     int fd = open(w->tmp_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         int code = err_set_errno(err, ERR_IO, "cannot create %s", path);
@@ -326,6 +349,8 @@ int file_writer_commit(FileWriter *w, Err *err)
         return err_set_errno(err, ERR_IO, "cannot close %s", w->tmp_path);
     if (rename(w->tmp_path, w->path))
         return err_set_errno(err, ERR_IO, "cannot rename %s to %s", w->tmp_path, w->path);
+    draft_remove(w->draft);
+    w->draft = 0;
     int rc = file_sync_dir_of(w->path, err);
     free(w->tmp_path);
     w->tmp_path = NULL; /* it was renamed: abort has nothing to remove */
@@ -339,6 +364,7 @@ void file_writer_abort(FileWriter *w)
         close(w->fd_plus1 - 1);
     if (w->tmp_path)
         unlink(w->tmp_path);
+    draft_remove(w->draft);
     free(w->tmp_path);
     free(w->path);
     *w = (FileWriter){0};
@@ -461,6 +487,11 @@ static struct {
     struct FileHeld *first;
 } held = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
 
+/* A forked child must not find the mutex held by a thread that it does not have. */
+static void hold_list(void) { pthread_mutex_lock(&held.mutex); }
+static void free_list(void) { pthread_mutex_unlock(&held.mutex); }
+static void follow_forks(void) { pthread_atfork(hold_list, free_list, free_list); }
+
 static int is_held_here(const char *path)
 {
     struct stat st;
@@ -494,8 +525,10 @@ static int open_unheld(FileLock *l, const char *path, Err *err)
 
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     *l = (FileLock){0};
     int rc = 0;
+    pthread_once(&once, follow_forks);
     pthread_mutex_lock(&held.mutex);
     while (wait && is_held_here(path))
         pthread_cond_wait(&held.changed, &held.mutex);

@@ -48,12 +48,13 @@ int file_stamp(FileStamp *s, const char *path, Err *err); /* ERR_MISSING when th
 void file_stamp_from(FileStamp *s, const struct stat *st);
 
 /* FileWriter: a new file that appears under its name only when complete.
- *   - open creates a temporary file in the same folder.
+ *   - open creates a temporary file in the same folder. A symbolic link is followed.
  *   - commit makes it the file: fsync, rename, fsync of the folder.
  *   - abort removes it. After any failed call, call file_writer_abort.
  * Aborting a zeroed, committed or aborted writer is allowed and does nothing. */
 typedef struct FileWriter {
     int fd_plus1; /* 0: closed, so that {0} is a closed writer */
+    int draft;    /* see drafts.h */
     char *path, *tmp_path;
 } FileWriter;
 int file_writer_open(FileWriter *w, const char *path, Err *err);

@@ -57,9 +57,16 @@ static void install(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
+/* A forked child must not find it held by a thread that it does not have. */
+static void hold(void) { pthread_mutex_lock(&mutex); }
+static void let_go(void) { pthread_mutex_unlock(&mutex); }
+static void follow_forks(void) { pthread_atfork(hold, let_go, let_go); }
+
 int file_guard_add(const void *data, size_t size)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int found = 0;
+    pthread_once(&once, follow_forks);
     pthread_mutex_lock(&mutex);
     install();
     for (int i = 0; i < MOST_GUARDED && !found; i++)

@@ -334,11 +334,26 @@ static int choose_place(Builder *b, Err *err)
     b->dir = cache_place(b->p->dir, b->producer->store, b->settings);
     if (!b->dir)
         return err_set(err, ERR_NOMEM, "no memory for a path");
-    if (strcmp(b->dir, b->p->dir) == 0 || file_exists(b->dir))
+    if (strcmp(b->dir, b->p->dir) == 0 || file_exists(b->dir) || b->p->read_only)
         return 0;
     log_info(b->p->log, "the %s cache in %s was made with other settings and stays; the new one is in %s",
              b->producer->store, b->p->dir, b->dir);
     return file_make_dirs(b->dir, err);
+}
+
+/* Records that are not there at all cannot be made where nothing can be written; what only looks changed is
+ * compared, as always. */
+static int check_writable(const Builder *b, Err *err)
+{
+    size_t missing = b->old ? 0 : b->p->dataset->count;
+    for (size_t i = 0; i < b->work_count; i++)
+        missing += b->old && b->sources[b->work[i]].number < 0;
+    if (!b->p->read_only || !missing)
+        return 0;
+    err_set(err, ERR_IO, "the cache folder %s cannot be written to, and its %s cache lacks %zu of %zu clips",
+            b->p->dir, b->producer->store, missing, b->p->dataset->count);
+    return err_hint(err, "have its owner run `myxtts prepare` with the same options, or choose another place "
+                         "with --cache-dir");
 }
 
 /* The old state and the place of the new one are the leader's business. */
@@ -347,6 +362,8 @@ static int open_states(Builder *b, Err *err)
     int rc = choose_place(b, err);
     if (!rc)
         rc = open_old(b, err);
+    if (!rc)
+        rc = check_writable(b, err);
     if (!rc)
         rc = store_build_open(&b->build, b->dir, b->producer->store, b->old, b->settings,
                               share_count(b->p->share), err);
@@ -378,7 +395,8 @@ static int open_parts(Builder *b, Err *err)
         return rc;
     if (share_leads(b->p->share))
         find_sources(b);
-    return builder_plan(b, err);
+    rc = check_writable(b, err);
+    return rc ? rc : builder_plan(b, err);
 }
 
 int builder_open(Builder **out, const Producer *producer, Preparation *p, CacheReport *report, Err *err)
@@ -453,7 +471,7 @@ int builder_run(Builder *b, Err *err)
     /* Records that are not made from audio are never rejections, and no limit applies to them. */
     if (!rc && b->build && b->producer->from_audio)
         rc = pass_on_rejections(b, &passed_on, err);
-    if (!rc && b->build)
+    if (!rc && b->build && !b->p->read_only)
         rc = commit(b, err);
     share_watch_end(b->p->share);
     if (!rc)

@@ -14,6 +14,8 @@
 #define LENGTH_BITS 48
 #define MOST_SHARE 65535 /* stands for 1 */
 
+#define CONSTANT_RANGE 1e-4f /* what the last bits of a constant may do: -80 dB */
+
 /* Rounded, not cut off: a clip of exactly min_audio_length would be too short. */
 static uint64_t extra_of(const AudioBuffer *a)
 {
@@ -43,6 +45,18 @@ void clip_reader_close(ClipReader *r)
     *r = (ClipReader){0};
 }
 
+/* A microphone that is not plugged in may give a constant, which is loud and no sound. NaN is for others. */
+static int is_constant(const AudioBuffer *a)
+{
+    const float first = a->frames > 0 ? a->samples[0] : 0;
+    if (fabsf(first) <= CONSTANT_RANGE)
+        return 0;
+    for (int64_t i = 1; i < a->frames; i++)
+        if (!(fabsf(a->samples[i] - first) <= CONSTANT_RANGE))
+            return 0;
+    return 1;
+}
+
 void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, const ProducerInput *in)
 {
     const Config *cfg = r->cfg;
@@ -53,6 +67,12 @@ void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, 
     if (out->reason != REJECT_NONE)
         return;
     out->extra = extra_of(&r->audio);
+    if (is_constant(&r->audio)) {
+        out->reason = REJECT_AUDIO_SILENT;
+        snprintf(out->detail, sizeof out->detail, "all samples are about %.3f, which is no sound",
+                 (double)r->audio.samples[0]);
+        return;
+    }
     if (audio_measure(&r->measure, r->meter, &r->audio)) {
         clip_no_memory(out);
         return;

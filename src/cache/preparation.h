@@ -20,6 +20,7 @@ typedef struct Preparation {
     int workers;       /* >= 0 */
     int verify;        /* 1: check every byte of the old caches first */
     int no_fork;       /* 1: no process may be started */
+    int read_only;     /* 1: the folder cannot be written to: all must be there, and nothing is locked */
     const int *stop;   /* see PrepareOptions */
     Log *log;
     Share *share; /* the ranks that prepare the folder together; they all have the same dataset */

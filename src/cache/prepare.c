@@ -17,6 +17,8 @@
 #include "cache/limits.h"
 #include "cache/places.h"
 #include "cache/producers.h"
+#include "config/languages.h"
+#include "text/language.h"
 #include "text/text.h"
 
 /* Beside the data unless the user wants them elsewhere. */
@@ -194,15 +196,14 @@ static void remove_drafts(const char *dir)
         closedir(d);
 }
 
-/* Made when it is not there. Not writable is told here, before any work. */
-static int cache_folder(char **dir, const Config *cfg, Err *err)
+/* Made when it is not there. One that somebody else has prepared may be one to read from only. */
+static int cache_folder(char **dir, int *read_only, const Config *cfg, Err *err)
 {
     *dir = prepare_cache_dir(cfg);
     if (!*dir)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     int rc = file_make_dirs(*dir, err);
-    if (!rc && access(*dir, W_OK))
-        rc = err_set_errno(err, ERR_IO, "cannot write to the cache folder %s", *dir);
+    *read_only = !rc && access(*dir, W_OK) != 0;
     if (rc && !cfg->cache_dir[0])
         err_hint(err, "for a dataset that is read-only choose another place for the caches with --cache-dir");
     return rc;
@@ -277,16 +278,62 @@ static int lock_shared(Dataset *dataset, FileLock *lock, Share *share, const Pre
     return rc;
 }
 
-/* The dataset under the lock of its cache folder. */
-static int open_locked(Dataset *dataset, FileLock *lock, Share *share, Ranks *ranks, PrepareReport *report,
-                       const Config *cfg, Log *log, Err *err)
+/* A language that nobody can speak is told before anything is written. Lines may name others. */
+static int check_language(const Config *cfg, const Dataset *d, Err *err)
 {
+    char code[LANGUAGE_MAX];
+    const Str language = {cfg->language, (uint32_t)strlen(cfg->language)};
+    TextEngine *t;
+    TextResult r = {0};
+    language_primary(code, cfg->language);
+    if (!d->count || strcmp(cfg->language, "auto") == 0 || language_find(code))
+        return 0;
+    for (size_t i = 0; i < d->count; i++)
+        if (d->utterances[i].language.n)
+            return 0;
+    int rc = text_engine_open(&t, cfg, TEXT_TO_LEARN, err);
+    if (rc)
+        return rc;
+    if (text_process(t, &r, d->utterances[0].text, language, d->utterances[0].id) == REJECT_LANGUAGE) {
+        rc = err_set(err, ERR_DATA, "no line of %s can be used: %s", cfg->data_path, r.detail);
+        err_hint(err, "`espeak-ng --voices` lists the languages; --language en, for example, chooses one");
+    }
+    text_result_free(&r);
+    text_engine_close(t);
+    return rc;
+}
+
+/* Where one rank can only read, none writes: there is nothing to share out. */
+static int agree_on_reading(int *read_only, Ranks *ranks, Err *err)
+{
+    if (!ranks)
+        return 0;
+    const int count = ranks_count(ranks);
+    int *all = mem_calloc((size_t)count, sizeof *all);
+    if (!all)
+        return err_set(err, ERR_NOMEM, "no memory for %d ranks", count);
+    int rc = ranks_gather(ranks, all, read_only, sizeof *all, err);
+    for (int i = 0; i < count && !rc; i++)
+        *read_only |= all[i];
+    free(all);
+    return rc;
+}
+
+/* The dataset under the lock of its cache folder. */
+static int open_locked(Dataset *dataset, FileLock *lock, Share *share, const PrepareOptions *options,
+                       PrepareReport *report, const Config *cfg, int *read_only, Log *log, Err *err)
+{
+    Ranks *ranks = options->ranks;
     int rc = dataset_open(dataset, cfg, err);
+    if (!rc && options->text)
+        rc = check_language(cfg, dataset, err);
     if (!rc)
-        rc = cache_folder(&report->cache_dir, cfg, err);
+        rc = cache_folder(&report->cache_dir, read_only, cfg, err);
     if (!rc)
-        rc = share_open(share, ranks, report->cache_dir, err);
-    return rc ? rc : lock_shared(dataset, lock, share, report, cfg, log, err);
+        rc = agree_on_reading(read_only, ranks, err);
+    if (!rc)
+        rc = share_open(share, *read_only ? NULL : ranks, report->cache_dir, err);
+    return rc || *read_only ? rc : lock_shared(dataset, lock, share, report, cfg, log, err);
 }
 
 /* In the order of the lines, as people read the file. */
@@ -336,11 +383,13 @@ static int prepare(const Config *cfg, const PrepareOptions *options, PrepareRepo
                      .no_fork = options->no_fork,
                      .stop = options->stop,
                      .log = log};
-    int rc = open_locked(&dataset, &lock, &share, options->ranks, report, cfg, log, err);
+    int rc = open_locked(&dataset, &lock, &share, options, report, cfg, &p.read_only, log, err);
     if (rc)
         goto done;
     log_info(log, "layout %s: %s", dataset.layout, dataset.found);
-    if (share_leads(&share))
+    if (p.read_only)
+        log_debug(log, "%s cannot be written to: what is there is used", report->cache_dir);
+    else if (share_leads(&share))
         remove_drafts(report->cache_dir);
     if (*workers < 0)
         *workers = share.cores && cfg->num_workers == CONFIG_AUTO ? share.cores : config_workers(cfg);
@@ -355,7 +404,7 @@ static int prepare(const Config *cfg, const PrepareOptions *options, PrepareRepo
     if (rc)
         goto done;
     sum_up(report, &dataset);
-    if (share_leads(&share))
+    if (!p.read_only && share_leads(&share))
         rc = write_results(&dataset, options, report, cfg, log, err);
     /* Nobody goes on, or says that all went well, before everything is written. */
     if (!rc)

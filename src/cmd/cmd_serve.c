@@ -15,6 +15,7 @@
 #include "serve/server.h"
 #include "serve/wyoming.h"
 
+#define LOOK_TENTHS 5   /* of a second between looks at the files of the voices */
 #define STOP_SECONDS 30 /* that what is being spoken may take to its end */
 
 static const char *usage_text =
@@ -54,6 +55,7 @@ typedef struct Serve {
     const char *vocoder, *iterations, *wyoming;
     int wyoming_open, force_language;
     Devices devices;
+    StudioVoice *voices; /* [studio's] */
     Studio *studio;
     Server server;
     Wyoming *home; /* NULL: nobody wants it */
@@ -133,6 +135,7 @@ static int open_voices(Serve *s, const CmdLine *line, int most_talks, Log *log, 
     if (rc || count == 0)
         return rc;
     StudioVoice *voices = mem_calloc((size_t)count, sizeof *voices);
+    s->voices = voices;
     if (!voices)
         return err_set(err, ERR_NOMEM, "no memory for %d voices", count);
     for (int i = 0; i < count; i++)
@@ -151,7 +154,6 @@ static int open_voices(Serve *s, const CmdLine *line, int most_talks, Log *log, 
                        .log = log};
     if (!rc)
         rc = studio_open(&s->studio, &o, err);
-    free(voices);
     return rc;
 }
 
@@ -207,7 +209,7 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
     if (!rc)
         rc = open_voices(s, line, o.max_requests, log, err);
     if (!rc)
-        rc = server_begin(&s->server, s->studio, (const char *const *)line->positional, err);
+        rc = server_begin(&s->server, s->studio, s->voices, err);
     home = wyoming_options(s, &o);
     if (!rc && s->wyoming)
         rc = wyoming_open(&s->home, s->studio, &home, err);
@@ -217,8 +219,11 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
         rc = say_where(s, line->json, log, err);
     if (rc)
         return rc;
-    while (!signals)
+    for (int tenths = 1; !signals; tenths++) {
         clock_sleep(0.1);
+        if (tenths % LOOK_TENTHS == 0)
+            server_look(&s->server);
+    }
     log_info(log, "stopping: what is being spoken is finished first; Ctrl-C again ends at once");
     if (s->home)
         wyoming_stop(s->home);
@@ -272,6 +277,7 @@ int cmd_serve(int argc, char **argv, Log *log)
     wyoming_close(s.home);
     server_close(&s.server);
     studio_close(s.studio);
+    free(s.voices);
     devices_close(&s.devices);
     cmd_line_close(&line);
     free(args);

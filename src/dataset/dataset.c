@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "dataset/audio_endings.h"
 #include "dataset/layouts.h"
+#include "dataset/name_forms.h"
 #include "dataset/whats_there.h"
 
 static const struct {
@@ -307,16 +308,32 @@ static int find_by_path(const char *dir, Str path, char *out, size_t cap)
     return 0;
 }
 
-int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
+/* audio: a path, or of size 0: the file is named after the id. */
+static int find_audio(const char *dir, Str id, Str audio, char *out, size_t cap)
 {
     static const char *const below[] = {"wav", "clips", "audio"}; /* where people keep them besides wavs */
-    const char *dir = d->audio_dir[u->file];
-    if (u->audio.n ? find_by_path(dir, u->audio, out, cap) : find_by_id(dir, u->id, out, cap))
-        return 0;
     char folder[4096];
-    for (size_t i = 0; i < sizeof below / sizeof *below && !u->audio.n; i++) {
+    if (audio.n ? find_by_path(dir, audio, out, cap) : find_by_id(dir, id, out, cap))
+        return 1;
+    for (size_t i = 0; i < sizeof below / sizeof *below && !audio.n; i++) {
         int n = snprintf(folder, sizeof folder, "%s/%s", dir, below[i]);
-        if (n < (int)sizeof folder && layout_is_folder(folder) && find_by_id(folder, u->id, out, cap))
+        if (n < (int)sizeof folder && layout_is_folder(folder) && find_by_id(folder, id, out, cap))
+            return 1;
+    }
+    return 0;
+}
+
+int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
+{
+    const char *dir = d->audio_dir[u->file];
+    if (find_audio(dir, u->id, u->audio, out, cap))
+        return 0;
+    for (int composed = 0; composed < 2; composed++) {
+        char form[4096];
+        if (!name_form(form, sizeof form, u->audio.n ? u->audio : u->id, composed))
+            continue;
+        const Str name = {form, (uint32_t)strlen(form)}, none = {0};
+        if (find_audio(dir, name, u->audio.n ? name : none, out, cap))
             return 0;
     }
     if (cap)

@@ -24,7 +24,7 @@ static size_t place_common(BatchLayout *l, size_t rows, size_t text, size_t fram
     l->speaker = place(&at, rows * 4);
     l->language = place(&at, rows * 4);
     l->utterance = place(&at, rows * 4);
-    l->augment = place(&at, rows * 16);
+    l->augment = place(&at, rows * AUGMENT_COUNT * 4);
     l->sample_length = place(&at, rows * 4);
     l->reference = place(&at, rows * 4);
     l->pitch = place(&at, rows * frames * 4);

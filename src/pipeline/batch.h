@@ -49,6 +49,9 @@ typedef struct BatchInfo {
     int64_t real_tokens, real_frames; /* without padding and without lost rows */
 } BatchInfo;
 
+/* What is drawn for each row; the seed is bits. */
+enum { AUGMENT_GAIN, AUGMENT_NOISE, AUGMENT_SPEED, AUGMENT_SEED, AUGMENT_COUNT };
+
 /* Offsets of the arrays in one block of memory, a host slot or a device buffer; 256-byte aligned. A host slot
  * has mels as the cache stores them, samples, or both (brings_mel); a device batch has mels as float.
  * Segments have neither tokens nor pitch (T is 0, the pitch 0.0); all have the same length. */
@@ -59,7 +62,7 @@ typedef struct BatchLayout {
     size_t speaker;       /* int32 [B] */
     size_t language;      /* int32 [B] number among Corpus.languages */
     size_t utterance;     /* int32 [B] index in the dataset; -1 for empty rows */
-    size_t augment;       /* float [B, 4] gain, noise, speed, seed as bits */
+    size_t augment;       /* float [B, AUGMENT_COUNT] */
     size_t sample_length; /* int32 [B] */
     /* The row whose mel is this row's voice reference: the other one of its pair (policy_partner) if that is
      * of the same speaker; the row itself if not, or if one of the two is lost. */

@@ -45,7 +45,8 @@ static void copy_numbers(const Row *r)
     put_int(a->out, out->language, row, int_at(a->raw, in->language, row));
     put_int(a->out, out->utterance, row, int_at(a->raw, in->utterance, row));
     put_int(a->out, out->reference, row, int_at(a->raw, in->reference, row));
-    memcpy(a->out + out->augment + row * 16, a->raw + in->augment + row * 16, 16);
+    const size_t augment = sizeof r->augment;
+    memcpy(a->out + out->augment + row * augment, a->raw + in->augment + row * augment, augment);
 }
 
 /* No augmentation that works on mels. */

@@ -20,12 +20,11 @@
 #include "audio/exact.h"
 #include "audio/mel.h"
 #include "audio/normaliser.h"
+#include "pipeline/batch.h"
 
 #define LN10_20 0.11512925464970229 /* ln(10) / 20 */
 #define SUM_SCALE 1073741824.0   /* 2^30: values are summed as integers, so that the order does not matter */
 #define SUM_MOST 1099511627776.0 /* 2^40: maximum of one value, so that the sum of 2^24 fits into 64 bits */
-
-enum { AUGMENT_GAIN, AUGMENT_NOISE, AUGMENT_SPEED, AUGMENT_SEED, AUGMENT_COUNT };
 
 EXACT float preprocess_gain(float x, float gain_db)
 {

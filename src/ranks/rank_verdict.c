@@ -17,7 +17,7 @@ static const struct {
 } doings[RANK_DOINGS] = {
     [RANK_STARTING] = {"starting", 120},
     [RANK_PREPARING] = {"preparing data", 120},
-    [RANK_WAITING_FOR_DATA] = {"waiting for data", 0},
+    [RANK_WAITING_FOR_DATA] = {"waiting for data", 150}, /* its pipeline gives up first, and names the file */
     [RANK_STEPPING] = {"computing", 0},
     [RANK_SUMMING] = {"summing gradients", 0},
     [RANK_VALIDATING] = {"validating", 0},

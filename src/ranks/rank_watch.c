@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/drafts.h"
 #include "ranks/ranks_private.h"
 
 #define BEAT_SECONDS 0.5
@@ -62,10 +63,10 @@ static void on_term(int signal_number)
 /* Only where nobody has plans of his own for the signal. */
 static void catch_term(Ranks *r)
 {
-    struct sigaction old, action = {.sa_handler = on_term};
+    struct sigaction action = {.sa_handler = on_term};
     sigemptyset(&action.sa_mask);
     action.sa_flags = SA_RESTART;
-    if (sigaction(SIGTERM, NULL, &old) < 0 || old.sa_handler != SIG_DFL)
+    if (!drafts_have(SIGTERM))
         return;
     __atomic_store_n(&terminated, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&term_wake, r->wake, __ATOMIC_RELAXED);
@@ -354,8 +355,10 @@ static int is_over(Watch *w, double now)
     Ranks *r = w->r;
     if (w->fault_at > 0) {
         double since = now - w->fault_at;
-        if (since > GRACE_SECONDS)
+        if (since > GRACE_SECONDS) {
+            drafts_remove_all();
             _exit(EXIT_FAULT);
+        }
         if (w->closing_at == 0)
             return 0;
         if (r->place.rank == 0)
@@ -365,6 +368,7 @@ static int is_over(Watch *w, double now)
     if (is_terminated(r)) {
         w->term_at = w->term_at > 0 ? w->term_at : now;
         if (now - w->term_at > TERM_SECONDS) {
+            drafts_remove_all();
             signal(SIGTERM, SIG_DFL);
             kill(getpid(), SIGTERM);
             w->term_at = now + 3600;

@@ -57,13 +57,13 @@ static char *name_of(const Catalogue *c, const char *path)
     return strdup(name);
 }
 
-int catalogue_open(Catalogue *c, const Studio *s, const char *const *paths, Err *err)
+int catalogue_open(Catalogue *c, Studio *s, const StudioVoice *voices, Err *err)
 {
     const int count = studio_voice_count(s);
     *c = (Catalogue){.studio = s, .opened = (long long)time(NULL)};
     c->names = calloc((size_t)count + 1, sizeof *c->names);
     for (int i = 0; i < count && c->names; i++) {
-        c->names[i] = name_of(c, paths[i]);
+        c->names[i] = name_of(c, voices[i].checkpoint);
         if (!c->names[i])
             break;
         c->count++;
@@ -90,6 +90,7 @@ int catalogue_find(const Catalogue *c, const char *model)
     return c->count && (!model || is_one_of(model, usual_models)) ? 0 : -1;
 }
 
+/* Between studio_look and studio_looked. */
 static const Checkpoint *file_of(const Catalogue *c, int voice)
 {
     return voice_checkpoint(studio_voice(c->studio, voice));
@@ -97,15 +98,17 @@ static const Checkpoint *file_of(const Catalogue *c, int voice)
 
 int catalogue_speaker(const Catalogue *c, int voice, const char *name, const char **speaker)
 {
-    const Checkpoint *f = file_of(c, voice);
     *speaker = NULL;
     if (!name || !*name)
         return 0;
+    studio_look(c->studio);
+    const Checkpoint *f = file_of(c, voice);
     for (int i = 0; i < f->speaker_count; i++)
-        if (strcmp(f->speakers[i], name) == 0) {
-            *speaker = f->speakers[i];
-            return 0;
-        }
+        if (strcmp(f->speakers[i], name) == 0)
+            *speaker = name;
+    studio_looked(c->studio);
+    if (*speaker)
+        return 0;
     return is_one_of(name, usual_voices) || strcmp(name, UNNAMED) == 0 ? 0 : -1;
 }
 
@@ -129,8 +132,10 @@ void catalogue_voices_text(const Catalogue *c, char *out, size_t cap) { list(out
 
 void catalogue_speakers_text(const Catalogue *c, int voice, char *out, size_t cap)
 {
+    studio_look(c->studio);
     const Checkpoint *f = file_of(c, voice);
     list(out, cap, f->speakers, f->speaker_count);
+    studio_looked(c->studio);
 }
 
 json_t *catalogue_models(const Catalogue *c)
@@ -170,7 +175,10 @@ static json_t *describe(const Catalogue *c, int voice)
 json_t *catalogue_voices(const Catalogue *c)
 {
     json_t *all = json_array();
-    for (int i = 0; i < c->count; i++)
+    for (int i = 0; i < c->count; i++) {
+        studio_look(c->studio);
         json_array_append_new(all, describe(c, i));
+        studio_looked(c->studio);
+    }
     return json_pack("{s:s, s:o}", "object", "list", "data", all);
 }

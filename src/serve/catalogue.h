@@ -9,19 +9,20 @@
 #include "studio/studio.h"
 
 typedef struct Catalogue {
-    const Studio *studio;
+    Studio *studio;
     char **names; /* [count], each once */
     int count;
     long long opened; /* seconds since 1970 */
 } Catalogue;
 
-/* paths [count]: what the studio's voices were opened from. A failed one is closed. */
-int catalogue_open(Catalogue *c, const Studio *s, const char *const *paths, Err *err);
+/* voices [count]: what the studio's were opened from. A failed one is closed. */
+int catalogue_open(Catalogue *c, Studio *s, const StudioVoice *voices, Err *err);
 void catalogue_close(Catalogue *c); /* a zeroed or closed one is allowed */
 
 /* The number of a voice; NULL and OpenAI's names are the first. -1: there is none of that name. */
 int catalogue_find(const Catalogue *c, const char *model);
-/* The speaker that a name means: *speaker, NULL for the first. -1: the voice has none of that name. */
+/* The speaker that a name means: *speaker, which is the name, or NULL for the first. -1: the voice has none
+ * of that name. */
 int catalogue_speaker(const Catalogue *c, int voice, const char *name, const char **speaker);
 /* The names, with commas: of the voices, or of the speakers of one. Cut where it does not fit. */
 void catalogue_voices_text(const Catalogue *c, char *out, size_t cap);

@@ -73,12 +73,24 @@ static int is_local_name(const char *host)
            (n > 10 && strcasecmp(name + n - 10, ".localhost") == 0);
 }
 
-/* Without a token only programs and pages of this machine may ask: what a page elsewhere has the browser send
- * is refused. */
+/* 1: a page elsewhere has the browser ask. A link from there to a page of ours may be followed; to an address
+ * that costs work, as that of a speech, it may not. */
+static int is_from_elsewhere(HttpRequest *r)
+{
+    const char *site = http_header(r, "Sec-Fetch-Site"), *mode = http_header(r, "Sec-Fetch-Mode"),
+               *origin = http_header(r, "Origin");
+    const char *host = origin ? strstr(origin, "://") : NULL;
+    if (host && strncasecmp(origin, "http", 4) == 0 && !is_local_name(host + 3))
+        return 1;
+    if (!site || strcmp(site, "cross-site") != 0)
+        return 0;
+    return !(mode && strcmp(mode, "navigate") == 0 && r->route && r->route->open);
+}
+
+/* Without a token only programs and pages of this machine may ask. */
 static int check_sender(HttpRequest *r)
 {
-    const char *host = http_header(r, MHD_HTTP_HEADER_HOST), *site = http_header(r, "Sec-Fetch-Site"),
-               *mode = http_header(r, "Sec-Fetch-Mode");
+    const char *host = http_header(r, MHD_HTTP_HEADER_HOST);
     if (r->h->o.token) {
         if ((r->route && r->route->open) || has_token(r))
             return 0;
@@ -95,7 +107,7 @@ static int check_sender(HttpRequest *r)
                     "address, or start it with --token-file");
         return 1;
     }
-    if (site && strcmp(site, "cross-site") == 0 && (!mode || strcmp(mode, "navigate") != 0)) {
+    if (is_from_elsewhere(r)) {
         http_refuse(r, 403, "origin_not_allowed", "pages of other sites may not use this server");
         return 1;
     }

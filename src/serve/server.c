@@ -15,7 +15,9 @@
 static int answer_health(HttpRequest *r, void *arg, Err *err)
 {
     const Server *s = arg;
-    return http_answer_json(r, 200, json_pack("{s:s, s:i}", "status", "ok", "voices", s->catalogue.count));
+    return http_answer_json(r, 200,
+                            json_pack("{s:s, s:i, s:o}", "status", "ok", "voices", s->catalogue.count,
+                                      "files", s->renewal ? renewal_json(s->renewal) : json_array()));
 }
 
 static int answer_models(HttpRequest *r, void *arg, Err *err)
@@ -135,9 +137,11 @@ int server_open(Server *s, const ServeOptions *o, Err *err)
     return rc;
 }
 
-int server_begin(Server *s, Studio *studio, const char *const *paths, Err *err)
+int server_begin(Server *s, Studio *studio, const StudioVoice *voices, Err *err)
 {
-    int rc = studio ? catalogue_open(&s->catalogue, studio, paths, err) : 0;
+    int rc = studio ? catalogue_open(&s->catalogue, studio, voices, err) : 0;
+    if (!rc && studio)
+        rc = renewal_open(&s->renewal, studio, &s->catalogue, voices, s->o.log, err);
     if (rc)
         return rc;
     s->studio = studio;
@@ -154,6 +158,12 @@ int server_begin(Server *s, Studio *studio, const char *const *paths, Err *err)
     return http_open(&s->http, &http, err);
 }
 
+void server_look(Server *s)
+{
+    if (s->renewal)
+        renewal_look(s->renewal);
+}
+
 void server_stop(Server *s, double seconds) { http_stop(s->http, seconds); }
 
 void server_close(Server *s)
@@ -165,6 +175,7 @@ void server_close(Server *s)
     recorder_close(s->recorder);
     if (s->fd >= 0)
         close(s->fd);
+    renewal_close(s->renewal);
     catalogue_close(&s->catalogue);
     metrics_close(&s->metrics);
     free(s->token);

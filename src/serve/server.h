@@ -8,6 +8,7 @@
 #include "serve/catalogue.h"
 #include "serve/http.h"
 #include "serve/recorder.h"
+#include "serve/renewal.h"
 #include "serve/runs.h"
 
 #include "serve/metrics.h"
@@ -39,6 +40,7 @@ typedef struct Server {
     Runs *runs;         /* NULL: none are shown */
     Recorder *recorder; /* NULL: nothing is recorded */
     Catalogue catalogue;
+    Renewal *renewal; /* NULL: there are no voices */
     Metrics metrics;
     char *token; /* NULL: none */
     double began;
@@ -47,9 +49,11 @@ typedef struct Server {
 /* Takes the address; clients that come now wait. ERR_USAGE for an address that others can reach without a
  * token. A failed one is closed. */
 int server_open(Server *s, const ServeOptions *o, Err *err);
-/* Begins to answer. paths: what the studio's voices were opened from. studio: NULL for none; it must outlive
- * server_close. */
-int server_begin(Server *s, Studio *studio, const char *const *paths, Err *err);
+/* Begins to answer. voices: what the studio's were opened from, whose texts must outlive server_close.
+ * studio: NULL for none; it must outlive server_close. */
+int server_begin(Server *s, Studio *studio, const StudioVoice *voices, Err *err);
+/* Looks whether files of voices have changed (renewal.h): now and then, from one thread. */
+void server_look(Server *s);
 /* Finishes what is being spoken, within so many seconds. */
 void server_stop(Server *s, double seconds);
 void server_close(Server *s); /* a zeroed or closed one is allowed */

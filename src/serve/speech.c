@@ -46,10 +46,7 @@ static void job_free(void *kept)
     free(j);
 }
 
-static const Checkpoint *checkpoint_of(const SpeechJob *j)
-{
-    return voice_checkpoint(studio_voice(j->server->studio, j->voice));
-}
+static const Checkpoint *checkpoint_of(const SpeechJob *j) { return voice_checkpoint(talk_voice(j->talk)); }
 
 /* --- beginning --- */
 

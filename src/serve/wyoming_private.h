@@ -38,7 +38,7 @@ typedef struct WyomingSpeech {
 } WyomingSpeech;
 
 /* The data of `info`. NULL: no memory. */
-json_t *wyoming_info(const Studio *s, const WyomingOptions *o);
+json_t *wyoming_info(Studio *s, const WyomingOptions *o);
 
 /* synthesize (streams 0) or synthesize-start. ERR_MISSING: no such voice. */
 int wyoming_speech_begin(WyomingSpeech *s, const WyomingEvent *e, int streams, Err *err);

@@ -10,6 +10,7 @@
 
 enum { CHUNK = 8192 }; /* samples of an audio-chunk at most */
 
+/* Between studio_look and studio_looked. */
 static const Checkpoint *checkpoint_of(const Studio *s, int voice)
 {
     return voice_checkpoint(studio_voice(s, voice));
@@ -41,11 +42,13 @@ static json_t *voice_info(const Checkpoint *f, const char *name, const char *ver
     return o;
 }
 
-json_t *wyoming_info(const Studio *s, const WyomingOptions *o)
+json_t *wyoming_info(Studio *s, const WyomingOptions *o)
 {
     json_t *program = artifact("myxtts", "Voices trained with myxtts", o->version), *voices = json_array();
+    studio_look(s);
     for (int i = 0; i < studio_voice_count(s); i++)
         json_array_append_new(voices, voice_info(checkpoint_of(s, i), o->names[i], o->version));
+    studio_looked(s);
     json_object_set_new(program, "voices", voices);
     json_object_set_new(program, "supports_synthesize_streaming", json_true());
     return json_pack("{s:[o], s:[], s:[], s:[], s:[], s:[], s:[]}", "tts", program, "asr", "handle", "intent",
@@ -63,6 +66,7 @@ static const char *language_of(const Checkpoint *f, const char *language)
     return near < 0 ? NULL : f->languages.codes[near];
 }
 
+/* As checkpoint_of. */
 static int find_voice(const WyomingSpeech *s, const char *name, const char *language, Err *err)
 {
     const int count = studio_voice_count(s->studio);
@@ -98,15 +102,18 @@ static int choose_voice(WyomingSpeech *s, const WyomingEvent *e, Err *err)
     s->format = TEXT_FORMAT_AUTO;
     if (format && strcmp(format, "text") != 0 && text_format_find(&s->format, format))
         return err_set(err, ERR_DATA, "text_format is '%.20s'; it must be text, " TEXT_FORMAT_NAMES, format);
+    studio_look(s->studio);
     int rc = find_voice(s, name, language, err);
-    if (rc < 0)
-        return rc;
-    s->voice = rc;
+    s->voice = rc < 0 ? 0 : rc;
     /* The pipelines of Home Assistant are in "en_US" when the voice is "en-gb". What it does not speak at all
      * is refused when it begins to. */
-    const char *own = language ? language_of(checkpoint_of(s->studio, rc), language) : "";
+    const Checkpoint *f = checkpoint_of(s->studio, s->voice);
+    const char *own = language ? language_of(f, language) : "";
     utf8_show(s->language, sizeof s->language, own ? own : language);
-    s->rate = checkpoint_of(s->studio, rc)->cfg.sample_rate;
+    s->rate = f->cfg.sample_rate;
+    studio_looked(s->studio);
+    if (rc < 0)
+        return rc;
     free(s->speaker);
     s->speaker = speaker ? strdup(speaker) : NULL;
     return speaker && !s->speaker ? err_set(err, ERR_NOMEM, "no memory for a speech") : 0;
@@ -199,6 +206,11 @@ static int begin_talk(WyomingSpeech *s, Err *err)
         if (rc)
             return rc;
         s->talks++;
+        /* The voice was replaced since the text before. */
+        const int rate = voice_checkpoint(talk_voice(s->talk[s->talks - 1]))->cfg.sample_rate;
+        if (rate != s->rate && (s->begun || s->talks > 1))
+            return err_set(err, ERR_DATA, "the voice was replaced by one with another sample rate");
+        s->rate = rate;
     }
     memmove(s->text.data, s->text.data + n, s->text.size - n);
     s->text.size -= n;

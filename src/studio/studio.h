@@ -7,7 +7,10 @@
  * most a few seconds ahead of what was taken: a listener who does not listen costs nothing more. The sound is
  * that of `myxtts synth`, to the bit, however many speak beside it.
  *
- * Threads: all functions but open and close may be called by any; a Talk belongs to one at a time. */
+ * A voice may be replaced by another while it speaks: what has begun ends with the old one.
+ *
+ * Threads: all functions but open, close, renew and sweep may be called by any, these by one; a Talk belongs
+ * to one at a time. */
 #ifndef MYXTTS_STUDIO_H
 #define MYXTTS_STUDIO_H
 
@@ -44,8 +47,17 @@ int studio_open(Studio **s, const StudioOptions *o, Err *err);
 /* All talks must have been closed. NULL is fine. */
 void studio_close(Studio *s);
 int studio_voice_count(const Studio *s);
-/* Its checkpoint, vocoder and settings (voice.h); nothing that speaks may be called. */
+/* Its checkpoint, vocoder and settings (voice.h); nothing that speaks may be called. Where voices are
+ * replaced, between studio_look and studio_looked only, which must not be far apart. */
 const Voice *studio_voice(const Studio *s, int voice);
+void studio_look(Studio *s);
+void studio_looked(Studio *s);
+
+/* From now on talks of this number are spoken by another voice, which is opened first. After an error all is
+ * as it was. */
+int studio_renew(Studio *s, int voice, const StudioVoice *with, Err *err);
+/* Closes voices that were replaced and are silent now. */
+void studio_sweep(Studio *s);
 
 typedef struct TalkOrder { /* everything is copied */
     int voice;             /* number of one of the studio's voices */
@@ -81,8 +93,9 @@ int talk_next(Talk *t, TalkPiece *piece, int wait, Err *err);
 /* Pieces of the text that are left out: all that are known, which are nearly always all, before the first
  * piece of sound is there. Appends them to losses (may be NULL) and returns how many, or ERR_NOMEM. */
 int talk_left_out(const Talk *t, VoiceLosses *losses);
-const char *talk_text(const Talk *t); /* as it was ordered */
-int talk_is_silent(const Talk *t);    /* 1: the error is that there was nothing to speak in it */
+const char *talk_text(const Talk *t);   /* as it was ordered */
+const Voice *talk_voice(const Talk *t); /* what speaks it; as studio_voice, until talk_close */
+int talk_is_silent(const Talk *t);      /* 1: the error is that there was nothing to speak in it */
 void talk_close(Talk *t); /* also in the middle; NULL is fine. ready is not called any more afterwards */
 
 typedef struct StudioReport {

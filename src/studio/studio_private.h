@@ -12,6 +12,8 @@
 
 #define STUDIO_MOST_ROWS 16 /* of a call of the network */
 
+typedef struct Room Room;
+
 /* A part of a text that was spoken: its mel is needed until it is sound, the rest until the listener has
  * taken the piece it begins with. */
 typedef struct TalkPart {
@@ -32,8 +34,8 @@ typedef struct Ready {
 struct Talk {
     Studio *s;
     Talk *previous, *next; /* of the studio's talks */
+    Room *room;            /* whose voice speaks it, whatever replaces it meanwhile */
     /* The order, which stays as it is. */
-    int voice;
     char *text, *speaker, *language;
     uint8_t *recording;
     size_t recording_size;
@@ -64,36 +66,46 @@ struct Talk {
 };
 
 /* A voice and what belongs to all who speak with it. */
-typedef struct Room {
+struct Room {
     Voice *voice;
-    pthread_mutex_t text; /* of its TextEngine */
-    float **vectors;      /* [speaker_count] of speakers that have spoken; NULL: not yet */
-} Room;
+    pthread_mutex_t text;   /* of its TextEngine */
+    float **vectors;        /* [speaker_count] of speakers that have spoken; NULL: not yet */
+    int workers;            /* of the studio */
+    VoiceNetwork **network; /* [workers]; NULL: it makes sound only. One is the voice's own */
+    Sound **sound;          /* [workers]; NULL: it makes mels only. One is the voice's own */
+    int talks;              /* that speak with it */
+    Room *next;             /* of those that were replaced */
+};
 
 typedef struct Worker {
     Studio *s;
+    int number;
+    int makes_mels, makes_sound;
     Thread thread;
-    VoiceNetwork **network;       /* [voices]; NULL: it makes sound only */
-    Sound **sound;                /* [voices]; NULL: it makes mels only */
-    int own_networks, own_sounds; /* they are the voices' own */
-    VoicePart **parts;            /* [rows] of a call */
+    VoicePart **parts; /* [rows] of a call */
     VoiceManner *manners;
     Talk **talks;
     TalkPart **spoken;
 } Worker;
 
 struct Studio {
-    StudioOptions o;
-    Room *rooms; /* [o.count] */
-    int rows;    /* of a call of the network */
+    StudioOptions o; /* voices is NULL: it belongs to the caller */
+    Room **rooms;    /* [o.count] */
+    Room *retired;   /* that were replaced, and may still be spoken with */
+    int rows;        /* of a call of the network */
     Worker *workers;
     int worker_count;
+    pthread_rwlock_t looking; /* see studio_look */
     pthread_mutex_t lock;
     pthread_cond_t work; /* there may be something to do */
     int stopping;
     Talk *talks;
     StudioReport report;
 };
+
+/* In room.c. A failed one is closed. */
+int room_open(Room **r, const Studio *s, const StudioVoice *v, Err *err);
+void room_close(Room *r); /* NULL is fine */
 
 /* In studio_work.c: what a worker does until the studio stops. */
 void *studio_worker(void *arg);

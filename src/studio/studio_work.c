@@ -13,7 +13,7 @@
 
 static int64_t samples_of(const Talk *t, double seconds)
 {
-    return (int64_t)(seconds * voice_checkpoint(t->s->rooms[t->voice].voice)->cfg.sample_rate);
+    return (int64_t)(seconds * voice_checkpoint(t->room->voice)->cfg.sample_rate);
 }
 
 static int wants_sound(const Talk *t)
@@ -30,7 +30,7 @@ static double mel_deadline(const Talk *t)
 {
     double at = talk_deadline(t);
     if (t->current) {
-        const Config *cfg = &voice_checkpoint(t->s->rooms[t->voice].voice)->cfg;
+        const Config *cfg = &voice_checkpoint(t->room->voice)->cfg;
         at += (double)t->current->voice.frames * cfg->hop_length / cfg->sample_rate;
     }
     return at;
@@ -47,11 +47,11 @@ static Talk *most_urgent_sound(const Studio *s, double *deadline)
     return found;
 }
 
-static Talk *most_urgent_mel(const Studio *s, double *deadline, int voice)
+static Talk *most_urgent_mel(const Studio *s, double *deadline, const Room *room)
 {
     Talk *found = NULL;
     for (Talk *t = s->talks; t; t = t->next)
-        if (wants_mel(t) && (voice < 0 || t->voice == voice) && (!found || mel_deadline(t) < *deadline)) {
+        if (wants_mel(t) && (!room || t->room == room) && (!found || mel_deadline(t) < *deadline)) {
             found = t;
             *deadline = mel_deadline(t);
         }
@@ -64,8 +64,8 @@ static Talk *most_urgent_mel(const Studio *s, double *deadline, int voice)
 static int find_vector(Worker *w, const Talk *t, const char *speaker, float **out, Err *err)
 {
     Studio *s = w->s;
-    Room *room = &s->rooms[t->voice];
-    VoiceNetwork *network = w->network[t->voice];
+    Room *room = t->room;
+    VoiceNetwork *network = room->network[w->number];
     const Checkpoint *file = voice_checkpoint(room->voice);
     const size_t bytes = (size_t)file->cfg.speaker_embedding_dim * sizeof(float);
     float *vector = mem_calloc(1, bytes), *kept = NULL;
@@ -108,7 +108,7 @@ static int find_vector(Worker *w, const Talk *t, const char *speaker, float **ou
  * through for what will be left out before the first: who listens is told with the first sound. */
 static int read_part(Worker *w, Talk *t, TalkPart **out, VoiceLosses *lost, Err *err)
 {
-    Room *room = &w->s->rooms[t->voice];
+    Room *room = t->room;
     *out = NULL;
     int rc = t->vector ? 0 : find_vector(w, t, NULL, &t->vector, err);
     if (rc)
@@ -137,8 +137,9 @@ static int read_part(Worker *w, Talk *t, TalkPart **out, VoiceLosses *lost, Err 
 }
 
 /* Parts [rows] of talks of one voice get their mels. Where that fails for all, each has its own error. */
-static void speak_together(Worker *w, int voice, int rows, Err *errs)
+static void speak_together(Worker *w, const Room *room, int rows, Err *errs)
 {
+    VoiceNetwork *network = room->network[w->number];
     for (int i = 0; i < rows; i++) {
         const Talk *t = w->talks[i];
         w->parts[i] = &w->spoken[i]->voice;
@@ -146,11 +147,11 @@ static void speak_together(Worker *w, int voice, int rows, Err *errs)
         w->manners[i] = (VoiceManner){.vector = own ? own : t->vector, .speed = t->speed, .pitch = t->pitch};
         errs[i] = (Err){0};
     }
-    int rc = voice_network_speak(w->network[voice], w->parts, w->manners, rows, &errs[0]);
+    int rc = voice_network_speak(network, w->parts, w->manners, rows, &errs[0]);
     if (rc && rows > 1)
         for (int i = 0; i < rows; i++) {
             errs[i] = (Err){0};
-            voice_network_speak(w->network[voice], &w->parts[i], &w->manners[i], 1, &errs[i]);
+            voice_network_speak(network, &w->parts[i], &w->manners[i], 1, &errs[i]);
         }
 }
 
@@ -198,10 +199,10 @@ static void finish_reading(Talk *t, TalkPart *p, VoiceLosses *lost, const Err *e
 static void make_mels(Worker *w, Talk *first)
 {
     Studio *s = w->s;
-    const int voice = first->voice;
+    const Room *room = first->room;
     int rows = 0;
     double deadline;
-    for (Talk *t = first; t && rows < s->rows; t = most_urgent_mel(s, &deadline, voice)) {
+    for (Talk *t = first; t && rows < s->rows; t = most_urgent_mel(s, &deadline, room)) {
         t->reading = 1;
         w->talks[rows++] = t;
     }
@@ -229,7 +230,7 @@ static void make_mels(Worker *w, Talk *first)
     }
     const double text_seconds = clock_now() - from;
     if (spoken)
-        speak_together(w, voice, spoken, errs);
+        speak_together(w, room, spoken, errs);
     pthread_mutex_lock(&s->lock);
     s->report.text_seconds += text_seconds;
     s->report.mel_seconds += clock_now() - from - text_seconds;
@@ -257,11 +258,11 @@ static void make_sound(Worker *w, Talk *t)
     if (begins)
         sound_run_begin(&t->run, p->voice.mel, p->voice.frames, p->more ? samples_of(t, p->voice.pause) : 0);
     t->run_begun = 1;
-    const int64_t at = t->run.to * voice_checkpoint(s->rooms[t->voice].voice)->cfg.hop_length;
-    int rc = sound_run_next(&t->run, w->sound[t->voice], &samples, &count, &err);
+    const int hop = voice_checkpoint(t->room->voice)->cfg.hop_length;
+    const int64_t at = t->run.to * hop;
+    int rc = sound_run_next(&t->run, t->room->sound[w->number], &samples, &count, &err);
     if (!rc)
-        voice_part_gain(&p->voice, samples, at, count,
-                        voice_checkpoint(s->rooms[t->voice].voice)->cfg.hop_length);
+        voice_part_gain(&p->voice, samples, at, count, hop);
     const int done = rc || sound_run_done(&t->run);
     if (done) {
         sound_run_end(&t->run);
@@ -291,8 +292,8 @@ void *studio_worker(void *arg)
     pthread_mutex_lock(&s->lock);
     while (!s->stopping) {
         double mel_at = INFINITY, sound_at = INFINITY;
-        Talk *mel = w->network ? most_urgent_mel(s, &mel_at, -1) : NULL,
-             *sound = w->sound ? most_urgent_sound(s, &sound_at) : NULL;
+        Talk *mel = w->makes_mels ? most_urgent_mel(s, &mel_at, NULL) : NULL,
+             *sound = w->makes_sound ? most_urgent_sound(s, &sound_at) : NULL;
         if (mel && mel_at <= sound_at)
             make_mels(w, mel);
         else if (sound)

@@ -6,10 +6,7 @@
 #include "base/mem.h"
 #include "studio/studio_private.h"
 
-static int sample_rate(const Talk *t)
-{
-    return voice_checkpoint(t->s->rooms[t->voice].voice)->cfg.sample_rate;
-}
+static int sample_rate(const Talk *t) { return voice_checkpoint(t->room->voice)->cfg.sample_rate; }
 
 /* --- for the workers --- */
 
@@ -86,8 +83,10 @@ static void talk_free(Talk *t)
 
 void talk_let_go(Talk *t)
 {
-    if (t->gone && is_free(t))
-        talk_free(t);
+    if (!t->gone || !is_free(t))
+        return;
+    t->room->talks--;
+    talk_free(t);
 }
 
 /* Only those who have asked in vain are called. */
@@ -109,7 +108,6 @@ void talk_tell(Talk *t)
 
 static int copy_order(Talk *t, const TalkOrder *o, Err *err)
 {
-    t->voice = o->voice;
     t->speed = o->speed;
     t->pitch = o->pitch;
     t->ready_call = o->ready;
@@ -130,44 +128,56 @@ static int copy_order(Talk *t, const TalkOrder *o, Err *err)
     return 0;
 }
 
-static int check_order(const Studio *s, const TalkOrder *o, Err *err)
+static int check_order(const Room *room, const TalkOrder *o, Err *err)
 {
-    if (o->voice < 0 || o->voice >= s->o.count)
-        return err_set(err, ERR_MISSING, "there is no voice %d: there %s %d", o->voice,
-                       s->o.count == 1 ? "is" : "are", s->o.count);
-    const Checkpoint *file = voice_checkpoint(s->rooms[o->voice].voice);
+    const Checkpoint *file = voice_checkpoint(room->voice);
     int found = o->speaker ? voice_find_speaker(file, o->speaker, err) : 0;
     return found < 0 ? found : 0;
 }
 
-int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
+/* A talk that is in no list yet: 0 and *out. */
+static int make_talk(Talk **out, Studio *s, Room *room, const TalkOrder *order, Err *err)
 {
-    *out = NULL;
-    int rc = check_order(s, order, err);
+    int rc = check_order(room, order, err);
     if (rc)
         return rc;
     Talk *t = mem_calloc(1, sizeof *t);
     if (!t)
         return err_set(err, ERR_NOMEM, "no memory to speak");
     t->s = s;
+    t->room = room;
     t->last = &t->first;
     t->begun_at = clock_now();
     pthread_cond_init(&t->changed, NULL);
     rc = copy_order(t, order, err);
     const LanguageWish wish = {order->wish.language, order->wish.force || s->o.force_language};
     if (!rc)
-        rc = voice_begin(&t->rest, voice_checkpoint(s->rooms[order->voice].voice), order->format, &wish,
-                         s->o.log, err);
-    if (rc) {
+        rc = voice_begin(&t->rest, voice_checkpoint(room->voice), order->format, &wish, s->o.log, err);
+    if (rc)
         talk_free(t);
-        return rc;
-    }
+    else
+        *out = t;
+    return rc;
+}
+
+int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
+{
+    Talk *t = NULL;
+    *out = NULL;
+    if (order->voice < 0 || order->voice >= s->o.count)
+        return err_set(err, ERR_MISSING, "there is no voice %d: there %s %d", order->voice,
+                       s->o.count == 1 ? "is" : "are", s->o.count);
     pthread_mutex_lock(&s->lock);
-    if (s->o.most_talks > 0 && s->report.open >= s->o.most_talks) {
+    Room *room = s->rooms[order->voice];
+    room->talks++;
+    pthread_mutex_unlock(&s->lock);
+    int rc = make_talk(&t, s, room, order, err);
+    pthread_mutex_lock(&s->lock);
+    if (!rc && s->o.most_talks > 0 && s->report.open >= s->o.most_talks) {
         s->report.refused++;
         rc = err_set(err, ERR_BUSY, "%lld texts are being spoken or wait already, which is the limit",
                      (long long)s->report.open);
-    } else {
+    } else if (!rc) {
         t->next = s->talks;
         if (t->next)
             t->next->previous = t;
@@ -177,13 +187,13 @@ int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
         s->report.waiting++;
         pthread_cond_broadcast(&s->work);
     }
+    room->talks -= rc != 0;
     pthread_mutex_unlock(&s->lock);
-    if (rc) {
+    if (rc && t)
         talk_free(t);
-        return rc;
-    }
-    *out = t;
-    return 0;
+    else
+        *out = t;
+    return rc;
 }
 
 static int is_at_end(const Talk *t) { return t->all_read && !t->current && !t->coming; }
@@ -239,6 +249,7 @@ int talk_left_out(const Talk *t, VoiceLosses *losses)
 }
 
 const char *talk_text(const Talk *t) { return t->text; }
+const Voice *talk_voice(const Talk *t) { return t->room->voice; }
 
 int talk_is_silent(const Talk *t)
 {

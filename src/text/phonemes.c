@@ -52,6 +52,11 @@ static struct {
     int is_latin;         /* its language is written in Latin letters */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* A child that is forked finds the library at rest, whatever other threads were at. */
+static void hold_library(void) { pthread_mutex_lock(&library.lock); }
+static void free_library(void) { pthread_mutex_unlock(&library.lock); }
+static void follow_forks(void) { pthread_atfork(hold_library, free_library, free_library); }
+
 const char *phonemes_bundle(char *out, size_t cap)
 {
     if (getenv("ESPEAK_DATA_PATH"))
@@ -117,6 +122,8 @@ int phonemes_open(Phonemes **out, Err *err)
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the phonemiser");
     const char *bundle = phonemes_bundle(path, sizeof path);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, follow_forks);
     pthread_mutex_lock(&library.lock);
     const int ready = has_voice_data(bundle, &data) && initialise(bundle) == 0,
               loaded = ready ? load_voices(p) : 0;

@@ -119,6 +119,10 @@ int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, 
 /* The vocoder that an exported file (export.h) holds beside its voice; path: of that file. ERR_MISSING: it
  * holds none. */
 int checkpoint_open_vocoder(Checkpoint *v, const char *path, Err *err);
+/* What was loaded of it is all that is needed: what remains is copied, and the file is let go of, so that
+ * nobody who writes into it changes anything any more. Tensors cannot be found from then on. ERR_DAMAGED: it
+ * was changed meanwhile. */
+int checkpoint_settle(Checkpoint *v, Err *err);
 void checkpoint_close(Checkpoint *v); /* always safe on a zeroed or closed one */
 
 /* A tensor and an entry of the metadata by the name that checkpoints have for it. NULL: not there. */

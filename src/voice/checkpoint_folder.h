@@ -18,6 +18,7 @@
 #include "voice/safetensors.h"
 
 #define CHECKPOINT_PATH_SIZE 4096
+#define CHECKPOINT_BEST "best.safetensors"
 
 /* Writes checkpoints in a thread of its own, one at a time. All functions are for one thread at a time, the
  * owner's. */
@@ -33,7 +34,7 @@ int checkpoint_writer_open(CheckpointWriter **w, const char *dir, int keep, Log 
  * ERR_NOMEM, ERR_DATA: then nothing was handed over. The thread writes the step, makes it the best one if
  * is_best, then removes the oldest steps over `keep`. On a full disk older steps make room first, down to the
  * one that is known to be good (or the newest), and that one only if the best is there beside it or the run
- * ends (checkpoint_writer_end). It never
+ * ends (checkpoint_writer_end); then a copy of it is on another disk until the new one is complete. It never
  * removes steps with a higher number (of a run that was further), nor the best. */
 int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, const MetaEntry *meta,
                              int n_meta, const TensorView *t, int n, Err *err);

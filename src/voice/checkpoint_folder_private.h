@@ -6,7 +6,7 @@
 #include "voice/checkpoint_folder.h"
 
 #define SUFFIX ".safetensors"
-#define BEST_NAME "best" SUFFIX
+#define BEST_NAME CHECKPOINT_BEST
 #define PREVIOUS_NAME "previous-best" SUFFIX
 #define BEST_NOTE "best.json"
 #define DIVERGED_NAME "diverged" SUFFIX

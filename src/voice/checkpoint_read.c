@@ -203,6 +203,31 @@ int checkpoint_open_vocoder(Checkpoint *v, const char *path, Err *err)
     return rc;
 }
 
+static int check_length(const Checkpoint *v, Err *err)
+{
+    return file_lost(&v->file.map)
+               ? err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", v->path)
+               : 0;
+}
+
+int checkpoint_settle(Checkpoint *v, Err *err)
+{
+    for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
+        const CheckpointField *f = checkpoint_field(i);
+        const TensorView *t = f->shape[0] ? checkpoint_tensor(v, f->tensor) : NULL;
+        const void **array = (const void **)((char *)&v->content + f->offset);
+        if (!t || !t->bytes || *array != t->data)
+            continue;
+        void *copy = block_alloc(&v->file.block, t->bytes, sizeof(double));
+        if (!copy)
+            return err_set(err, ERR_NOMEM, "no memory to read %s", v->path);
+        memcpy(copy, t->data, t->bytes);
+        *array = copy;
+    }
+    int rc = check_length(v, err);
+    return rc ? rc : safetensors_let_go(&v->file, v->path, err);
+}
+
 void checkpoint_close(Checkpoint *v)
 {
     for (int i = 0; i < v->speaker_count; i++)
@@ -267,13 +292,6 @@ static int take_param(const Checkpoint *v, const Param *p, CheckpointGroup group
     }
     widen(flat + p->offset, t, p->count);
     return check_finite(v, name, flat + p->offset, (size_t)p->count * sizeof *flat, err);
-}
-
-static int check_length(const Checkpoint *v, Err *err)
-{
-    return file_lost(&v->file.map)
-               ? err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", v->path)
-               : 0;
 }
 
 /* Gaps between parameters stay zero, as in the memory of the network. */

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/thread.h"
+#include "voice/checkpoint_aside.h"
 #include "voice/checkpoint_folder_private.h"
 
 #define OLD_SECONDS 86400  /* a temporary of this age is dead even if a process has its number again */
@@ -216,27 +217,33 @@ static int has_other_best(const CheckpointWriter *w, const char *path)
     return 1;
 }
 
-/* The last resort, and only where it is enough: the newest step may go when the best is a good checkpoint
- * beside it, or when what comes is the end of the run, which is worth more. 1: it is gone. */
+/* The only step there is, up to `most`, where its room would be enough: 1. */
+static int find_only(const CheckpointWriter *w, char path[CHECKPOINT_PATH_SIZE], StepFile *only, int64_t most,
+                     uint64_t bytes)
+{
+    StepList list;
+    struct stat st;
+    if (folder_list_steps(&list, w->dir, NULL))
+        return 0;
+    const int64_t left = room_after(w, bytes);
+    const int one = list.count == 1 && list.items[0].step <= most &&
+                    !folder_join(path, w->dir, list.items[0].name, NULL) && !stat(path, &st) && left < 0 &&
+                    left + st.st_size >= 0;
+    if (one)
+        *only = list.items[0];
+    free(list.items);
+    return one;
+}
+
+/* The newest step may go when the best is a good checkpoint beside it. 1: it is gone. */
 static int remove_newest(CheckpointWriter *w, int64_t most, uint64_t bytes)
 {
     char path[CHECKPOINT_PATH_SIZE];
-    StepList list;
-    struct stat st;
-    int gone = 0;
-    if (folder_list_steps(&list, w->dir, NULL))
+    StepFile only;
+    if (!find_only(w, path, &only, most, bytes) || !has_other_best(w, path) || !remove_step(w, &only))
         return 0;
-    int64_t left = room_after(w, bytes);
-    /* A file with a second name would free nothing. */
-    if (list.count == 1 && list.items[0].step <= most &&
-        !folder_join(path, w->dir, list.items[0].name, NULL) && !stat(path, &st) && left < 0 &&
-        left + st.st_size >= 0 && (has_other_best(w, path) || (w->is_last && st.st_nlink == 1))) {
-        gone = remove_step(w, &list.items[0]);
-        if (gone)
-            log_warn(w->log, "the disk is full: %s was removed to make room", list.items[0].name);
-    }
-    free(list.items);
-    return gone;
+    log_warn(w->log, "the disk is full: %s was removed to make room", only.name);
+    return 1;
 }
 
 static double megabytes(double bytes) { return bytes * 1e-6; }
@@ -318,6 +325,34 @@ static void find_folder(CheckpointWriter *w)
         log_warn(w->log, "%s", err.msg);
 }
 
+/* The last resort: the end of a run is worth more than the only checkpoint that it has. That one is gone when
+ * the new one is there, and not before. A file with a second name would free nothing. */
+static int write_instead(CheckpointWriter *w, const char *path, uint64_t bytes, Err *err)
+{
+    const Job *job = &w->job;
+    char old[CHECKPOINT_PATH_SIZE];
+    struct stat st;
+    StepFile only;
+    Aside aside;
+    Err why = {0};
+    if (!find_only(w, old, &only, job->step - 1, bytes) || stat(old, &st) || st.st_nlink != 1)
+        return ERR_NOSPACE;
+    if (aside_put(&aside, old, &why)) {
+        log_warn(w->log, "the disk is full, and %s stays: %s", only.name, why.msg);
+        return ERR_NOSPACE;
+    }
+    log_info(w->log, "the disk is full: while step %lld is written, %s is in %s", (long long)job->step,
+             only.name, aside.copy);
+    int rc = safetensors_write(path, job->meta, job->n_meta, job->tensors, job->n, err);
+    if (!rc) {
+        aside_drop(&aside);
+        log_warn(w->log, "the disk is full: %s was removed to make room", only.name);
+    } else if (aside_bring_back(&aside, &why)) {
+        log_error(w->log, "%s is in %s now, and stays there: %s", only.name, aside.copy, why.msg);
+    }
+    return rc;
+}
+
 /* The step's file. A full disk costs older ones first. */
 static int write_step(CheckpointWriter *w, const char *path, Err *err)
 {
@@ -328,6 +363,8 @@ static int write_step(CheckpointWriter *w, const char *path, Err *err)
         rc = safetensors_write(path, job->meta, job->n_meta, job->tensors, job->n, err);
     while (rc == ERR_NOSPACE && (remove_previous_best(w) || remove_oldest(w, job->step - 1) ||
                                  remove_newest(w, job->step - 1, bytes)));
+    if (rc == ERR_NOSPACE && w->is_last)
+        rc = write_instead(w, path, bytes, err);
     int64_t left = room_after(w, bytes);
     if (rc == ERR_NOSPACE && left < 0)
         err_hint(err,

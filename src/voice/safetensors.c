@@ -111,6 +111,7 @@ static int read_start(Reader *r)
     }
     if (fstat(r->fd, &st))
         return err_set_errno(r->err, ERR_IO, "cannot read %s", r->path);
+    file_stamp_from(&r->f->stamp, &st);
     if (!S_ISREG(st.st_mode))
         return refuse(r, S_ISDIR(st.st_mode) ? "it is a folder" : "it is not a regular file");
     r->size = (uint64_t)st.st_size;
@@ -408,8 +409,7 @@ int safetensors_open(SafeTensors *f, const char *path, Err *err)
         rc = check_sum(&r);
     if (!rc)
         rc = map_data(&r);
-    if (r.fd >= 0)
-        close(r.fd);
+    f->fd_plus1 = r.fd + 1;
     free(r.start);
     free(r.by_place);
     if (rc)
@@ -417,9 +417,35 @@ int safetensors_open(SafeTensors *f, const char *path, Err *err)
     return rc;
 }
 
-void safetensors_close(SafeTensors *f)
+/* Closes the file and forgets what lies in it. */
+static void drop_file(SafeTensors *f)
 {
     file_unmap(&f->map);
+    if (f->fd_plus1)
+        close(f->fd_plus1 - 1);
+    f->fd_plus1 = 0;
+    f->count = 0;
+}
+
+/* The status of a file may change without its content, as when another name of it is removed. */
+int safetensors_let_go(SafeTensors *f, const char *path, Err *err)
+{
+    struct stat st;
+    FileStamp now = {0};
+    if (f->fd_plus1 && fstat(f->fd_plus1 - 1, &st) == 0)
+        file_stamp_from(&now, &st);
+    const int same = !f->fd_plus1 || (now.size == f->stamp.size && now.mtime_ns == f->stamp.mtime_ns);
+    drop_file(f);
+    if (same)
+        return 0;
+    err_set(err, ERR_DAMAGED, "%s was changed while it was read", path);
+    return err_hint(err, "try again when it is complete; whoever replaces a file writes another one beside "
+                         "it and renames that");
+}
+
+void safetensors_close(SafeTensors *f)
+{
+    drop_file(f);
     block_free(&f->block);
     *f = (SafeTensors){0};
 }

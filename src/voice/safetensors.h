@@ -51,6 +51,8 @@ typedef struct SafeTensors {
     int has_checksum; /* it was there, and it was right */
     FileMap map;
     Block block;
+    FileStamp stamp; /* of the file when it was opened */
+    int fd_plus1;    /* of the file; 0: closed */
 } SafeTensors;
 
 /* Maps and checks everything: sizes, places, overlaps, types, and the checksum when there is one (this reads
@@ -59,6 +61,10 @@ typedef struct SafeTensors {
  * f is closed. */
 int safetensors_open(SafeTensors *f, const char *path, Err *err);
 void safetensors_close(SafeTensors *f); /* always safe on a zeroed or closed one */
+
+/* Lets go of the file; tensors cannot be found any more, the metadata stays. ERR_DAMAGED: somebody wrote into
+ * the file since it was opened, and what was read may be a mixture. path: for the message. */
+int safetensors_let_go(SafeTensors *f, const char *path, Err *err);
 
 const TensorView *safetensors_find(const SafeTensors *f, const char *name); /* NULL: not there */
 const char *safetensors_meta(const SafeTensors *f, const char *key);        /* NULL: not there */

@@ -111,6 +111,10 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
         rc = text_engine_open(&v->text, &v->file.cfg, TEXT_TO_SPEAK, err);
     if (!rc)
         rc = check_lexicon(v, err);
+    if (!rc)
+        rc = checkpoint_settle(&v->file, err);
+    if (!rc && v->has_vocoder)
+        rc = checkpoint_settle(&v->vocoder, err);
     if (rc) {
         voice_close(v);
         return rc;

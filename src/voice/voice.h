@@ -36,6 +36,7 @@ typedef struct VoiceOptions {
     Log *log;
 } VoiceOptions;
 
+/* It needs its files no longer once it is open: they may be changed, replaced or removed. */
 int voice_open(Voice **v, const VoiceOptions *o, Err *err);
 void voice_close(Voice *v); /* NULL is fine */
 const Checkpoint *voice_checkpoint(const Voice *v);

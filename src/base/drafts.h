@@ -1,0 +1,20 @@
+/* drafts.h - temporary files that are being written: a signal that ends the program takes them along. file.h
+ * registers those of its FileWriters. Threads: any.
+ *
+ * A signal handler can reach nothing but state of the process, so this has some. */
+#ifndef MYXTTS_DRAFTS_H
+#define MYXTTS_DRAFTS_H
+
+/* From now on path goes when the program is ended. Returns a number for draft_remove; 0: there are too many,
+ * or the path is too long, and this one would stay. */
+int draft_add(const char *path);
+void draft_remove(int draft); /* it has been renamed or removed; 0 is allowed */
+
+/* Lets SIGINT, SIGTERM and SIGHUP remove drafts before they end the program; for main, before a command takes
+ * signals for itself. */
+void drafts_catch_signals(void);
+/* Whether such a signal still has this or no handler at all: nobody else has plans for it. */
+int drafts_have(int signal_number);
+void drafts_remove_all(void); /* for handlers and others who end the program */
+
+#endif
