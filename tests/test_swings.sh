@@ -26,6 +26,16 @@ log_lacks train_is_silent_about_even_steps 'Step times vary'
 ends_with diagnose_that_jitters 1 "$bin" diagnose "${corpus[@]}" "${jitter[@]}" --num-batches 100
 log_has diagnose_finds_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter'
 log_has diagnose_marks_it ' bad +step time variation'
+# 40 % in the step itself are told; stages that vary in front of it are what buffers are for.
+ends_with diagnose_of_some_jitter 1 "$bin" diagnose "${corpus[@]}" --sim "step_ms=20,jitter=step:0.4,seed=5" --num-batches 200
+log_has diagnose_finds_some_jitter 'Step times vary by [0-9]+ %.*: the times of stage step jitter'
+log_lacks nothing_is_not_said 'Nothing holds the training up'
+ends_with diagnose_of_hidden_jitter 0 "$bin" diagnose "${corpus[@]}" --sim "step_ms=20,preprocess_ms=5,jitter=preprocess:0.4,seed=5" --num-batches 60
+log_lacks hidden_jitter_is_no_finding 'the times of stage'
+# Validations, samples and checkpoints between the steps: named, and no reason for a warning.
+ends_with train_with_pauses 0 "${train[@]}" --checkpoint-dir "$dir/d" --val-split 0.3 --val-step 5 --save-step 7 --log-step 8 --sim step_ms=60
+log_has train_names_what_is_beside '^  beside +[0-9.]+ s beside the steps, [0-9.]+ % of the time: validation [0-9.]+'
+log_lacks pauses_are_no_swings 'Step times vary|waited [0-9]+ % of the time'
 ends_with profile_that_jitters 1 "$bin" profile step "${corpus[@]}" "${jitter[@]}" --num-steps 100
 log_has profile_finds_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter'
 ends_with profile_of_sound_data 0 "$bin" profile data "${corpus[@]}" --sim decode_ms=6 --num-batches 60

@@ -195,6 +195,7 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     for (int i = 0; i < PHASE_COUNT; i++)
         json_object_set_new(phases, phase_name(i), json_from_double(s->phase[i] * 1e3));
     json_object_set_new(o, "phase_ms", phases);
+    json_object_set_new(o, "beside", after_beside_json(s));
     judged_json(o, &s->best, cfg->network == NETWORK_VOICE);
     if (cfg->network == NETWORK_VOICE)
         ear_json(o, &s->ear);
@@ -277,6 +278,9 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
                "counted\n",
                "speed");
     }
+    after_beside(s, text, sizeof text);
+    if (*text)
+        printf("  %-12s %s\n", "beside", text);
     if (s->heard.clips) {
         char sentence[400];
         heard_sentence(&s->heard, sentence, sizeof sentence);
@@ -512,6 +516,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     rc = trainer_open(&r->trainer, &o, err);
     if (!rc)
         rc = trainer_run(r->trainer, err);
+    watch_end(&r->watch);
     if (r->trainer)
         trainer_summary(r->trainer, &r->summary);
     if (voice)

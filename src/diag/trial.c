@@ -145,14 +145,17 @@ static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *
 static int one_step(Trial *s, Err *err)
 {
     ranks_doing(s->o->ranks, RANK_WAITING_FOR_DATA, s->steps);
+    int rc = s->engine ? 0 : step_meter_ask(&s->meter, s->stream, err);
     if (!s->engine)
-        return pipeline_consume(s->pipeline, s->stream, simulated_step, s, err);
-    int rc = engine_feed(s->engine, s->pipeline, &s->meter, NULL, err);
+        return rc ? rc : pipeline_consume(s->pipeline, s->stream, simulated_step, s, err);
+    rc = engine_feed(s->engine, s->pipeline, &s->meter, NULL, err);
     if (rc)
         return rc;
     s->steps++;
     ranks_doing(s->o->ranks, RANK_STEPPING, s->steps);
     rc = engine_step(s->engine, s->steps, 1, 1, schedule_rate(s->o->cfg, s->steps, LONG_RUN), err);
+    if (engine_opens(s->engine))
+        step_meter_set_apart(&s->meter);
     if (!rc)
         rc = step_meter_end(&s->meter, s->stream, err);
     return rc ? rc : take_results(s, 0, err);
