@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "config/measured.h"
 #include "diag/preflight_private.h"
 
 const char *severity_name(Severity s)
@@ -97,6 +98,13 @@ static int find_row(const Config *cfg, const char *key, ConfigRow *row)
     return 0;
 }
 
+/* 1: the line of the file that the value comes from says that it was measured. */
+static int is_measured(const Survey *s, const ConfigRow *row)
+{
+    const char *line = strrchr(row->origin, ':');
+    return s->o->text && line && measured_at(s->o->text, atoi(line + 1));
+}
+
 void preflight_finding(Survey *s, Finding f)
 {
     Preflight *p = s->p;
@@ -108,6 +116,12 @@ void preflight_finding(Survey *s, Finding f)
             f.value = preflight_say(p, "%s", row.value);
         if (f.set_value && !f.fix)
             f.fix = preflight_say(p, "%s: %s", f.key, f.set_value);
+        /* What a measurement showed counts more than what is a guess here. */
+        if (f.set_value && f.severity == FINDING_WARNING && is_measured(s, &row)) {
+            f.severity = FINDING_NOTE;
+            f.fix = "none: the file says that this value was measured";
+            f.set_value = NULL;
+        }
         /* A file cannot mend what the command line says. */
         if (f.set_value && strcmp(row.origin, "command line") == 0) {
             char option[64];
@@ -209,7 +223,7 @@ static void check_workers(Survey *s)
         f.what = "no worker threads";
         f.why = "nothing is read while the rest of the pipeline works";
         preflight_finding(s, f);
-    } else if (c->num_workers > s->cores) {
+    } else if (c->num_workers > config_most_workers(s->cores, s->o->sim != NULL)) {
         f.what = preflight_say(s->p, "%d workers on %d core%s", c->num_workers, s->cores,
                                s->cores == 1 ? "" : "s");
         f.why = "more threads than cores take turns and hold up the one that feeds the device";
