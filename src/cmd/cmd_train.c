@@ -513,6 +513,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     if (voice)
         voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
     catch_signals();
+    disturbance_read(&r->watch.begun);
     rc = trainer_open(&r->trainer, &o, err);
     if (!rc)
         rc = trainer_run(r->trainer, err);

@@ -200,6 +200,7 @@ static void begin_window(Trial *s)
         monitor_restart(s->monitor);
     memset(s->phase, 0, sizeof s->phase);
     s->cpu = clock_cpu();
+    disturbance_read(&s->quiet);
     s->wall = clock_now();
 }
 
@@ -233,6 +234,9 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
         rc = take_results(s, 1, err);
     if (!rc)
         rc = step_meter_finish(&s->meter, err);
+    Disturbance end;
+    disturbance_read(&end);
+    s->disturbed = disturbance_between(&s->quiet, &end);
     s->cpu = clock_cpu() - s->cpu;
     s->wall = clock_now() - s->wall;
     progress_end(&progress);
@@ -251,6 +255,7 @@ static void keep_window(Observation *o, const Trial *s)
         now->items -= old->items;
         now->bytes -= old->bytes;
     }
+    o->disturbed = s->disturbed;
     o->cpu_share = s->wall > 0 ? s->cpu / s->wall / o->cores : -1;
     if (s->engine) {
         o->has_phases = s->phase[0].n > 0;

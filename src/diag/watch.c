@@ -23,9 +23,12 @@ static int observe_run(Observation *o, const Watch *w, Pipeline *p, Err *err)
 int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
 {
     Observation o;
+    Disturbance now;
     int rc = observe_run(&o, w, p, err);
     if (rc)
         return rc;
+    disturbance_read(&now);
+    o.disturbed = disturbance_between(&w->begun, &now);
     rc = doctor_judge(v, &o, err);
     observation_close(&o);
     return rc;
@@ -128,6 +131,11 @@ void watch_interval(void *arg, const TrainerView *view, int last)
     w->looks_at_voice = w->voice && voice_watch_is_due(w->voice, view->step);
     /* 1: too early to say anything. */
     w->looks_at_speed = is_worth_a_look(w, view) && observe_run(&w->seen, w, view->pipeline, &err) == 0;
+    if (w->looks_at_speed) {
+        Disturbance now;
+        disturbance_read(&now);
+        w->seen.disturbed = disturbance_between(&w->begun, &now);
+    }
     if (!w->looks_at_voice && !w->looks_at_speed)
         return;
     if (w->looks_at_speed)

@@ -5,6 +5,7 @@
 #ifndef MYXTTS_DIAG_WATCH_H
 #define MYXTTS_DIAG_WATCH_H
 
+#include "base/disturbance.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "diag/doctor.h"
@@ -18,6 +19,7 @@ typedef struct Watch {
     int64_t warned;    /* step of the last look at the speed; 0: none */
     int64_t since;     /* batch: before it a step was another one */
     VoiceWatch *voice; /* gets every line; NULL: the voice is not watched */
+    Disturbance begun; /* before the run; zeroed: what others do is not looked at */
     int writes;        /* 1: what is found goes into the log of the run, too (rank 0) */
     /* The look under way. */
     Thread thread;
