@@ -3,6 +3,7 @@
 #include "support/doctor_testing.h"
 #include "support/pipeline_testing.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <sys/resource.h>
 
@@ -12,7 +13,7 @@
 #include "config/measured.h"
 #include "config/schema.h"
 #include "diag/doctor.h"
-#include "diag/preflight.h"
+#include "diag/preflight_private.h"
 #include "diag/text_diff.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -263,7 +264,8 @@ static void examine(Preflight *p, const char *more)
 static void test_a_sound_machine(void **state)
 {
     Preflight p = {0};
-    examine(&p, "--checkpoint-dir /tmp --resume none --length-buckets 16 --batch-size 4");
+    examine(&p, "--checkpoint-dir /tmp --resume none --length-buckets 16 --batch-size 4 --model-size "
+                "nano");
     for (size_t i = 0; i < p.count; i++)
         if (p.findings[i].severity != FINDING_NOTE &&
             !strstr(p.findings[i].what, "have no sound above")) /* its sounds are tones */
@@ -432,13 +434,14 @@ static void test_fix_in_place(void **state)
     snprintf(link, sizeof link, "%s", folder_file(&folder, "link.yaml"));
     file_put(path, before, strlen(before));
     assert_int_equal(chmod(path, 0640), 0);
-    assert_int_equal(validate(path, "--data-gpu cpu --model-gpu cpu", &report), 1);
+    assert_int_equal(validate(path, "--data-gpu cpu --model-gpu cpu --model-size nano", &report), 1);
     assert_int_equal(errors_of(report, "error"), 2);
     assert_int_equal(errors_of(report, "warning"), 1);
     json_decref(report);
     assert_string_equal(folder_names(&folder), "c.yaml ");
 
-    assert_int_equal(validate(path, "--fix --strict --data-gpu cpu --model-gpu cpu", &report), 0);
+    assert_int_equal(
+        validate(path, "--fix --strict --data-gpu cpu --model-gpu cpu --model-size nano", &report), 0);
     assert_int_equal(errors_of(report, "error"), 0);
     const char *diff = json_string_value(json_object_get(report, "diff"));
     assert_true(diff && strstr(diff, "-   batch_size : 0 # zero\r\n") &&
@@ -503,6 +506,58 @@ static void test_exit_codes(void **state)
     assert_int_equal(validate(path, more, &report), 0);
     json_decref(report);
     folder_remove(&folder);
+}
+
+/* ---- what is not wrong, but worth a word ---- */
+
+static void test_remarks_on_settings(void **state)
+{
+    static const struct {
+        const char *option, *key, *part;
+        Severity severity;
+    } cases[] = {
+        {"--model-size big", "model_size", "million parameters on", FINDING_WARNING},
+        {"--batch-size 1", "batch_size", "batches of one clip", FINDING_WARNING},
+        {"--mixed-precision false", "mixed_precision", "does nothing without a GPU", FINDING_NOTE},
+        {"--enable-graph-mode false", "enable_graph_mode", "does nothing without a GPU", FINDING_NOTE},
+        {"--enable-xla false", "enable_xla", "does nothing without a GPU", FINDING_NOTE},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Preflight p = {0};
+        if (i == 0 && thread_cores() > 8) /* many cores carry it */
+            continue;
+        examine(&p, cases[i].option);
+        const Finding *f = find(&p, cases[i].key, cases[i].part);
+        if (!f || f->severity != cases[i].severity || !*f->fix || f->set_value)
+            fail_msg("%s: %s", cases[i].option, f ? f->fix : "nothing is said");
+        preflight_free(&p);
+        examine(&p, "--model-size nano --batch-size 8");
+        assert_null(find(&p, cases[i].key, cases[i].part));
+        preflight_free(&p);
+    }
+}
+
+/* A copy has other dates; prepare reuses all of it. */
+static void test_a_copied_dataset(void **state)
+{
+    Preflight p = {0};
+    const struct timespec then[2] = {{.tv_sec = 1e9}, {.tv_sec = 1e9}};
+    assert_int_equal(utimensat(AT_FDCWD, clip_file(0), then, 0), 0);
+    examine(&p, "--model-size nano");
+    assert_null(find(&p, "", "stale"));
+    const Finding *f = find(&p, "", "1 recording with another date");
+    assert_true(f && f->severity == FINDING_NOTE);
+    assert_string_equal(row_of(&p, AREA_DATA, "caches")->value, "60 of 60 clips");
+    preflight_free(&p);
+}
+
+/* MB are those of the caps, 1048576 bytes, wherever they stand. */
+static void test_one_megabyte(void **state)
+{
+    Preflight p = {0};
+    assert_string_equal(preflight_bytes(&p, (uint64_t)64 << 20), "64.0 MB");
+    assert_string_equal(preflight_bytes(&p, (uint64_t)3 << 29), "1.5 GB");
+    preflight_free(&p);
 }
 
 /* ---- what was measured ---- */
@@ -646,6 +701,9 @@ int main(void)
         cmocka_unit_test(test_places_and_limits),
         cmocka_unit_test(test_fix_in_place),
         cmocka_unit_test(test_exit_codes),
+        cmocka_unit_test(test_remarks_on_settings),
+        cmocka_unit_test(test_a_copied_dataset),
+        cmocka_unit_test(test_one_megabyte),
         cmocka_unit_test(test_remarks),
         cmocka_unit_test(test_agreement),
         cmocka_unit_test(test_one_rule_for_workers),

@@ -70,8 +70,8 @@ const char *preflight_bytes(Preflight *p, uint64_t bytes)
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
     double x = (double)bytes;
     int u = 0;
-    for (; x >= 1000 && u < 4; u++)
-        x /= 1000;
+    for (; x >= 1024 && u < 4; u++) /* as the caps of devices count them */
+        x /= 1024;
     return preflight_say(p, u ? "%.1f %s" : "%.0f %s", x, units[u]);
 }
 
@@ -264,6 +264,19 @@ static void check_workers(Survey *s)
 
 /* ---- graph, kernels ---- */
 
+/* A switch of GPUs that is off where there is none: the file may go to another machine. */
+static void note_off(Survey *s, const char *key, int on)
+{
+    if (!on)
+        preflight_finding(
+            s, (Finding){.severity = FINDING_NOTE,
+                         .area = AREA_GRAPH,
+                         .key = key,
+                         .what = preflight_say(s->p, "%s is off; it does nothing without a GPU", key),
+                         .why = "on a GPU steps would take longer",
+                         .fix = "leave it out of the file"});
+}
+
 /* What makes the step itself slower than it need be. */
 static void check_graph(Survey *s)
 {
@@ -277,6 +290,9 @@ static void check_graph(Survey *s)
                                        .set_value = "false"});
     /* Without a GPU there is nothing to capture and nothing to judge. */
     if (!s->on_gpu) {
+        note_off(s, "enable_graph_mode", c->enable_graph_mode);
+        note_off(s, "enable_xla", c->enable_xla);
+        note_off(s, "mixed_precision", c->mixed_precision);
         preflight_row(s, AREA_GRAPH, "graph mode", c->enable_graph_mode ? "true" : "false", STATUS_UNKNOWN,
                       "graphs are captured on a GPU only");
         return;
