@@ -56,6 +56,14 @@ for flag in prefetch_to_gpu optimize_cpu_gpu_overlap enhanced_gpu_prefetch; do
     log_lacks "${flag}_and_no_copy" 'is too slow'
 done
 
+# Devices that are not there are told before anything is prepared for them.
+if ! command -v nvidia-smi >/dev/null && [ ! -e /dev/nvidia0 ]; then
+    "$bin" train tests/data/ljspeech --cache-dir "$dir/none" --data-gpu 0 --model-gpu 1 --checkpoint-dir "$dir/e" "${network[@]}" --max-steps 2 >"$dir/log" 2>&1
+    verdict train_without_gpus_ends_with_3 $(($? != 3))
+    [ ! -e "$dir/none" ] && [ ! -e "$dir/e" ]
+    verdict train_without_gpus_prepares_nothing $?
+fi
+
 # Nouns that are counted: one core, one worker.
 if command -v taskset >/dev/null; then
     core=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')

@@ -436,6 +436,9 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         rc = settle_start(&settled, cfg, ranks, err);
     if (!rc && !cfg->data_path[0])
         rc = err_set(err, ERR_USAGE, "train needs DIR, the folder with recordings and their texts");
+    /* Devices that are not there are told before anything is prepared for them. */
+    if (!rc)
+        rc = devices_open_local(&r->devices, cfg, ranks_local(ranks), log, err);
     const int notes = !rc && leads_ranks(ranks), made = notes && note_preparing(cfg);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
@@ -443,8 +446,6 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         rc = data_open(&r->source, cfg, &(DataOptions){.limits = &r->limits, .ranks = ranks}, log, err);
     if (!rc && follows)
         rc = corpus_source_follow(r->source, cfg, mels, err);
-    if (!rc)
-        rc = devices_open_local(&r->devices, cfg, ranks_local(ranks), log, err);
     if (!rc)
         rc = corpus_open_split(&r->train, r->source, cfg, SPLIT_TRAIN, log, err);
     if (!rc)
