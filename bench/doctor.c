@@ -124,6 +124,7 @@ static int judge_one(Judge *j, Result *r, const Sizes *sizes, Err *err)
     double start = clock_now();
     if (!rc && !(rc = ask(&answer, j, &r->m, 0, &r->noise, err)))
         compare(r, answer);
+    r->left_out = is_disturbed(answer);
     r->diagnose_s = clock_now() - start;
     json_decref(answer);
     if (rc || j->o.no_gains)

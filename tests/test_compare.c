@@ -441,6 +441,13 @@ static void test_scaling(void **state)
     assert_true(json_number_value(json_object_get(o, "enough_batch_size")) == 32);
     json_decref(o);
     scaling_close(&s);
+    /* What a run derives from its batch size is no other setting. */
+    for (int i = 0; i < 4; i++)
+        json_object_set_new(runs[i].start, "global_batch_size", json_integer(8 << i));
+    assert_int_equal(scaling_runs(&s, runs, 4, -1, &err), 0);
+    scaling_caution(words, sizeof words, &s);
+    assert_string_equal(words, "");
+    scaling_close(&s);
     json_object_set_new(runs[0].start, "num_workers", json_integer(9));
     assert_int_equal(scaling_runs(&s, runs, 4, -1, &err), 0);
     scaling_caution(words, sizeof words, &s);

@@ -1,6 +1,7 @@
 /* test_pipeline.c - the batches: the same bytes for any number of workers, on any devices, with and without
  * overlap, after stopping anywhere and going on; every utterance once an epoch; what the report counts. */
 #include "base/hash.h"
+#include "diag/observation.h"
 #include "support/pipeline_testing.h"
 
 enum { MOST = 200 };
@@ -359,6 +360,61 @@ static void test_step_meter(void **state)
     run_close(&r);
 }
 
+/* What the consumer does between two steps is no waiting for data, and a step that was set apart is no step
+ * like the others. */
+static void test_step_meter_aside(void **state)
+{
+    enum { EVERY = 5, PAUSE_US = 20000 };
+    Run r;
+    StepMeter m;
+    run_open(&r, "--data-gpu sim0 --model-gpu sim1 --sim step_ms=4,h2d_us=500,preprocess_ms=1",
+             (RunOptions){.epochs = 3});
+    const DeviceOps *ops = r.devices.model->ops;
+    Counters *c = pipeline_counters(r.pipeline);
+    assert_int_equal(step_meter_open(&m, r.devices.model, c, 4, &r.err), 0);
+    int n = 0, pauses = 0;
+    DeviceBatch b;
+    for (;; n++) {
+        if (n % EVERY == EVERY - 1) { /* as a trainer that writes a report */
+            assert_int_equal(ops->stream_wait_idle(r.stream, &r.err), 0);
+            usleep(PAUSE_US);
+        }
+        assert_int_equal(step_meter_ask(&m, r.stream, &r.err), 0);
+        if (pipeline_take(r.pipeline, &b, &r.err))
+            break;
+        pauses += n % EVERY == EVERY - 1;
+        ops->stream_batch(r.stream, b.info.number, 0);
+        assert_int_equal(pipeline_await(r.pipeline, &b, r.stream, &r.err), 0);
+        assert_int_equal(step_meter_begin(&m, r.stream, &r.err), 0);
+        for (int times = n == 6 ? 10 : 1; times > 0; times--) /* it captures a graph, say */
+            assert_int_equal(ops->run(r.stream, nothing, NULL, 0, STAGE_STEP, &r.err), 0);
+        if (n == 6)
+            step_meter_set_apart(&m);
+        assert_int_equal(step_meter_end(&m, r.stream, &r.err), 0);
+        assert_int_equal(pipeline_release(r.pipeline, &b, r.stream, &r.err), 0);
+    }
+    assert_int_equal(step_meter_finish(&m, &r.err), 0);
+    assert_int_equal(m.sample_count, n - 5);
+    const double slept = 1e-6 * PAUSE_US * pauses, waited = m.wait.mean * (double)m.wait.n;
+    printf("%d steps, %.0f ms slept: %.0f ms aside, %.1f ms waiting for data\n", n, 1e3 * slept,
+           1e3 * m.aside, 1e3 * waited);
+    assert_true(m.aside >= 0.9 * slept);
+    assert_true(waited < 0.5 * slept);
+    assert_true(m.apart_seconds >= 0.0399);
+    assert_true(m.busy.max < 0.04);
+    assert_int_equal(c->trace[6].apart, 1);
+    assert_int_equal(c->trace[7].apart, 0);
+    /* The doctor sees the time of its neighbours instead. */
+    Observation o;
+    assert_int_equal(
+        observation_from_pipeline(&o, r.pipeline, &r.cfg, r.devices.data, r.devices.model, 4, 1, &r.err), 0);
+    assert_true(o.trace[TRACE_STEP][6] < 0.02f && o.trace[TRACE_STEP][6] > 0.003f);
+    assert_true(o.wait_share < 0.3);
+    observation_close(&o);
+    step_meter_close(&m);
+    run_close(&r);
+}
+
 static void test_counters_off(void **state)
 {
     Run r;
@@ -391,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_plan_is_what_is_taken),
         cmocka_unit_test(test_release_without_await),
         cmocka_unit_test(test_step_meter),
+        cmocka_unit_test(test_step_meter_aside),
         cmocka_unit_test(test_counters_off),
     };
     return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);

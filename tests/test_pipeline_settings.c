@@ -299,13 +299,14 @@ static void test_slots_grow(void **state)
 static void test_pipeline_buffer_size(void **state)
 {
     const char *steady = TWO "--sim h2d_us=2000,preprocess_ms=2,peer_us=2000,step_ms=8";
-    const char *jittery =
-        TWO "--sim h2d_us=1000,preprocess_ms=3,peer_us=1000,step_ms=5,stall=preprocess:5:40";
+    /* A stall that buffers hide, and a stage that is too slow, which they do not make faster. */
+    const char *jittery = TWO "--sim h2d_us=500,preprocess_ms=1,peer_us=500,step_ms=5,stall=preprocess:10:30";
+    const char *slow = TWO "--sim h2d_us=500,preprocess_ms=1,peer_us=15000,step_ms=5";
     char options[400];
     int at[] = {3, 4, 6};
     for (int i = 0; i < 3; i++) {
         snprintf(options, sizeof options, "%s --pipeline-buffer-size %d", jittery, at[i]);
-        Timing t = measure(options, 60);
+        Timing t = measure(options, 150);
         assert_int_equal(t.rc, 0);
         assert_int_equal(t.report.buffers_at_start, 3);
         assert_int_equal(t.report.buffers, at[i]); /* up to what it allows */
@@ -324,6 +325,11 @@ static void test_pipeline_buffer_size(void **state)
     t = measure(options, 40);
     if (t.wait == 0 && t.period < 0.0085) /* a machine that kept pace has no reason to grow */
         assert_true(t.report.buffers <= 4);
+    snprintf(options, sizeof options, "%s --pipeline-buffer-size 16", slow);
+    t = measure(options, 160);
+    assert_int_equal(t.rc, 0);
+    print_message("%d buffers where the copy is too slow\n", t.report.buffers);
+    assert_int_equal(t.report.buffers, 3);
 }
 
 static void test_prefetch_to_gpu(void **state)

@@ -89,22 +89,77 @@ static void test_source_of_the_mels(void **state)
     assert_int_equal(policy_prefers_audio(100 * G, 0, 64 * G), 0);
 }
 
+/* A stall every 20 batches that the buffers do not cover: one wait each, too few for a window. */
+static int after_stalls(GrowWindow *w, int from, int stalls, int full, int starved)
+{
+    int buffers = 3;
+    for (int batch = from; batch < from + 20 * stalls; batch++) {
+        buffers = policy_buffers_wanted(w, batch, buffers, 32);
+        w->takes++;
+        if (batch % 20 == 18 && full)
+            policy_buffer_short(w, 1, 0);
+        if (batch % 20 == 19)
+            policy_buffer_late(w, batch, starved);
+    }
+    return policy_buffers_wanted(w, from + 20 * stalls, buffers, 32);
+}
+
+static void test_growing_for_stalls(void **state)
+{
+    (void)state;
+    GrowWindow w = {0};
+    assert_int_equal(after_stalls(&w, 0, 1, 1, 0), 3); /* once is no rule */
+    w = (GrowWindow){0};
+    assert_int_equal(after_stalls(&w, 0, 2, 1, 0), 4);
+    w = (GrowWindow){0};
+    assert_int_equal(after_stalls(&w, 0, 4, 1, 0), 9); /* 4, 6, 9 */
+    w = (GrowWindow){0};
+    assert_int_equal(after_stalls(&w, 0, 4, 0, 0), 3); /* they were never full: more would hold nothing */
+    w = (GrowWindow){0};
+    assert_int_equal(after_stalls(&w, 0, 4, 1, 1), 3); /* the loader's stall is for host slots to hide */
+}
+
+/* What was added and was never needed goes again, and is not tried for a long time. */
+static void test_shrinking(void **state)
+{
+    (void)state;
+    const GrowWindow needy = {.takes = 3, .waits = 2, .shortage = 1, .counted = 3};
+    GrowWindow w = needy;
+    assert_int_equal(policy_buffers_wanted(&w, 10, 3, 8), 4);
+    policy_buffer_short(&w, 0, 1); /* a stage has a queue now */
+    assert_int_equal(policy_buffers_wanted(&w, 73, 4, 8), 4);
+    assert_int_equal(policy_buffers_wanted(&w, 74, 4, 8), 3);
+    w.takes = needy.takes;
+    w.waits = needy.waits;
+    w.shortage = needy.shortage;
+    w.counted = needy.counted;
+    assert_int_equal(policy_buffers_wanted(&w, 80, 3, 8), 3);
+    assert_int_equal(policy_buffers_wanted(&w, 74 + 1024, 3, 8), 4);
+    /* Used, without a queue: they stay. */
+    w = needy;
+    assert_int_equal(policy_buffers_wanted(&w, 10, 3, 8), 4);
+    policy_buffer_short(&w, 0, 0);
+    assert_int_equal(policy_buffers_wanted(&w, 74, 4, 8), 4);
+}
+
 static void test_growing(void **state)
 {
     (void)state;
-    GrowWindow w = {.takes = 3, .waits = 2, .shortage = 1};
-    assert_int_equal(policy_grows(&w, 8, 8), 0); /* as many as there may be */
+    GrowWindow w = {.takes = 3, .waits = 2, .shortage = 1, .counted = 3};
+    assert_int_equal(policy_buffers_wanted(&w, 3, 8, 8), 8); /* as many as there may be */
     assert_int_equal(w.waits, 2);
-    assert_int_equal(policy_grows(&w, 7, 8), 1);
+    assert_int_equal(policy_buffers_wanted(&w, 3, 7, 8), 8);
     assert_int_equal(w.takes + w.waits + w.shortage, 0);
-    w = (GrowWindow){.takes = 15, .waits = 1, .shortage = 1};
-    assert_int_equal(policy_grows(&w, 3, 8), 0);
+    w = (GrowWindow){.takes = 15, .waits = 1, .shortage = 1, .counted = 15};
+    assert_int_equal(policy_buffers_wanted(&w, 15, 3, 8), 3);
     assert_int_equal(w.waits, 1);
     w.takes = 16;
-    assert_int_equal(policy_grows(&w, 3, 8), 0); /* the window is over: one wait in it is not enough */
+    assert_int_equal(policy_buffers_wanted(&w, 16, 3, 8), 3); /* the window is over: one wait is not enough */
     assert_int_equal(w.waits, 0);
     w = (GrowWindow){.takes = 5, .waits = 5};
-    assert_int_equal(policy_grows(&w, 3, 8), 0); /* more buffers would not help */
+    assert_int_equal(policy_buffers_wanted(&w, 5, 3, 8), 3); /* the feeder has buffers */
+    w = (GrowWindow){.takes = 5, .waits = 5, .shortage = 1, .counted = 5, .queued = 5};
+    assert_int_equal(policy_buffers_wanted(&w, 5, 3, 8), 3); /* they would only make the queue longer */
     assert_int_equal(policy_device_waits(1, 0), 1);
     assert_int_equal(policy_device_waits(1, 1), 0);
     assert_int_equal(policy_device_waits(0, 0), 0);
@@ -115,7 +170,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots),        cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_rows_at_once), cmocka_unit_test(test_stretched_frames),
-        cmocka_unit_test(test_growing),      cmocka_unit_test(test_source_of_the_mels),
+        cmocka_unit_test(test_growing),      cmocka_unit_test(test_growing_for_stalls),
+        cmocka_unit_test(test_shrinking),    cmocka_unit_test(test_source_of_the_mels),
         cmocka_unit_test(test_adding_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

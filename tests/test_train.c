@@ -110,6 +110,25 @@ static void same_for_any_way_of_loading(void **state)
            (int)(sizeof ways / sizeof *ways), losses[0], losses[n - 1], tensors);
 }
 
+static void pause_at_a_line(void *arg, const TrainerView *view, int last) { usleep(50000); }
+
+/* Validating, saving and reporting are named, and are neither steps nor waiting for data. */
+static void pauses_are_no_waiting(void **state)
+{
+    const char *folder = new_folder();
+    TrainSummary s =
+        train(folder, "--log-step 1 --val-step 5 --save-step 4", (JobOptions){.watch = pause_at_a_line});
+    printf("reports %.2f s, validation %.2f s, saving %.3f s; waited %.1f %%\n", s.beside[BESIDE_REPORTS],
+           s.beside[BESIDE_VALIDATION], s.beside[BESIDE_SAVING], 100 * s.wait_share);
+    assert_true(s.beside[BESIDE_REPORTS] > 10 * 0.05);
+    assert_true(s.beside[BESIDE_VALIDATION] > 0 && s.beside[BESIDE_SAVING] > 0);
+    assert_true(s.wait_share < 0.3);
+    double sum = 0;
+    for (int i = 0; i < BESIDE_COUNT; i++)
+        sum += s.beside[i];
+    assert_true(sum < s.seconds);
+}
+
 static void looking_does_not_disturb(void **state)
 {
     const char *calm = new_folder(), *watched = new_folder();
@@ -614,6 +633,7 @@ int main(void)
         cmocka_unit_test(ten_and_ten_are_twenty),
         cmocka_unit_test(same_for_any_way_of_loading),
         cmocka_unit_test(looking_does_not_disturb),
+        cmocka_unit_test(pauses_are_no_waiting),
         cmocka_unit_test(rates_are_those_of_the_formulas),
         cmocka_unit_test(run_follows_the_schedule),
         cmocka_unit_test(it_learns),

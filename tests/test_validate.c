@@ -1,13 +1,19 @@
 /* test_validate.c - myxtts validate: the repair of files, the checks of machine and data, and the command
  * with its backups and exit codes. */
+#include "support/doctor_testing.h"
 #include "support/pipeline_testing.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <sys/resource.h>
 
+#include "base/rng.h"
+#include "base/thread.h"
 #include "cmd/cmd.h"
+#include "config/measured.h"
 #include "config/schema.h"
-#include "diag/preflight.h"
+#include "diag/doctor.h"
+#include "diag/preflight_private.h"
 #include "diag/text_diff.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -258,7 +264,8 @@ static void examine(Preflight *p, const char *more)
 static void test_a_sound_machine(void **state)
 {
     Preflight p = {0};
-    examine(&p, "--checkpoint-dir /tmp --resume none --length-buckets 16 --batch-size 4");
+    examine(&p, "--checkpoint-dir /tmp --resume none --length-buckets 16 --batch-size 4 --model-size "
+                "nano");
     for (size_t i = 0; i < p.count; i++)
         if (p.findings[i].severity != FINDING_NOTE &&
             !strstr(p.findings[i].what, "have no sound above")) /* its sounds are tones */
@@ -427,13 +434,14 @@ static void test_fix_in_place(void **state)
     snprintf(link, sizeof link, "%s", folder_file(&folder, "link.yaml"));
     file_put(path, before, strlen(before));
     assert_int_equal(chmod(path, 0640), 0);
-    assert_int_equal(validate(path, "--data-gpu cpu --model-gpu cpu", &report), 1);
+    assert_int_equal(validate(path, "--data-gpu cpu --model-gpu cpu --model-size nano", &report), 1);
     assert_int_equal(errors_of(report, "error"), 2);
     assert_int_equal(errors_of(report, "warning"), 1);
     json_decref(report);
     assert_string_equal(folder_names(&folder), "c.yaml ");
 
-    assert_int_equal(validate(path, "--fix --strict --data-gpu cpu --model-gpu cpu", &report), 0);
+    assert_int_equal(
+        validate(path, "--fix --strict --data-gpu cpu --model-gpu cpu --model-size nano", &report), 0);
     assert_int_equal(errors_of(report, "error"), 0);
     const char *diff = json_string_value(json_object_get(report, "diff"));
     assert_true(diff && strstr(diff, "-   batch_size : 0 # zero\r\n") &&
@@ -500,6 +508,186 @@ static void test_exit_codes(void **state)
     folder_remove(&folder);
 }
 
+/* ---- what is not wrong, but worth a word ---- */
+
+static void test_remarks_on_settings(void **state)
+{
+    static const struct {
+        const char *option, *key, *part;
+        Severity severity;
+    } cases[] = {
+        {"--model-size big", "model_size", "million parameters on", FINDING_WARNING},
+        {"--batch-size 1", "batch_size", "batches of one clip", FINDING_WARNING},
+        {"--mixed-precision false", "mixed_precision", "does nothing without a GPU", FINDING_NOTE},
+        {"--enable-graph-mode false", "enable_graph_mode", "does nothing without a GPU", FINDING_NOTE},
+        {"--enable-xla false", "enable_xla", "does nothing without a GPU", FINDING_NOTE},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Preflight p = {0};
+        if (i == 0 && thread_cores() > 8) /* many cores carry it */
+            continue;
+        examine(&p, cases[i].option);
+        const Finding *f = find(&p, cases[i].key, cases[i].part);
+        if (!f || f->severity != cases[i].severity || !*f->fix || f->set_value)
+            fail_msg("%s: %s", cases[i].option, f ? f->fix : "nothing is said");
+        preflight_free(&p);
+        examine(&p, "--model-size nano --batch-size 8");
+        assert_null(find(&p, cases[i].key, cases[i].part));
+        preflight_free(&p);
+    }
+}
+
+/* A copy has other dates; prepare reuses all of it. */
+static void test_a_copied_dataset(void **state)
+{
+    Preflight p = {0};
+    const struct timespec then[2] = {{.tv_sec = 1e9}, {.tv_sec = 1e9}};
+    assert_int_equal(utimensat(AT_FDCWD, clip_file(0), then, 0), 0);
+    examine(&p, "--model-size nano");
+    assert_null(find(&p, "", "stale"));
+    const Finding *f = find(&p, "", "1 recording with another date");
+    assert_true(f && f->severity == FINDING_NOTE);
+    assert_string_equal(row_of(&p, AREA_DATA, "caches")->value, "60 of 60 clips");
+    preflight_free(&p);
+}
+
+/* MB are those of the caps, 1048576 bytes, wherever they stand. */
+static void test_one_megabyte(void **state)
+{
+    Preflight p = {0};
+    assert_string_equal(preflight_bytes(&p, (uint64_t)64 << 20), "64.0 MB");
+    assert_string_equal(preflight_bytes(&p, (uint64_t)3 << 29), "1.5 GB");
+    preflight_free(&p);
+}
+
+/* ---- what was measured ---- */
+
+static void test_remarks(void **state)
+{
+    static const struct {
+        const char *before, *after;
+        int rc;
+    } cases[] = {
+        {"", "data:\n  num_workers: 5  # measured: it helped\n", 0},
+        {"data:\n  num_workers: 2   # two cores\r\n  seed: 1\r\n",
+         "data:\n  num_workers: 5   # two cores  # measured: it helped\r\n  seed: 1\r\n", 0},
+        {"data:\n  num_workers: 2  # measured: 1.1 times\n",
+         "data:\n  num_workers: 5  # measured: it helped\n", 0},
+        /* No room for a comment. */
+        {"{\"data\": {\"num_workers\": 2, \"seed\": 3}}\n", "{\"data\": {\"num_workers\": 5, \"seed\": 3}}\n",
+         1},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Buf text = {0};
+        Err err = {0};
+        buf_str(&text, cases[i].before);
+        assert_int_equal(measured_set(&text, "num_workers", "5", "it helped", &err), cases[i].rc);
+        buf_add(&text, "", 1);
+        assert_string_equal(text.data, cases[i].after);
+        buf_free(&text);
+    }
+}
+
+/* A machine by chance, as the doctor sees it: which changes would help? */
+static void draw_verdict(Verdict *v, Rng *rng)
+{
+    char sim[300];
+    double step = 5 + 15 * rng_uniform(rng), most = 0.3 + 2.2 * rng_uniform(rng);
+    snprintf(sim, sizeof sim,
+             "read_ms=%.2f,decode_ms=%.2f,h2d_us=%.0f,preprocess_ms=%.2f,peer_us=%.0f,step_ms=%.2f,"
+             "jitter=%.2f,seed=%d",
+             step * most * rng_uniform(rng), 4 * step * most * rng_uniform(rng),
+             1e3 * step * most * rng_uniform(rng), step * most * rng_uniform(rng),
+             1e3 * step * most * rng_uniform(rng), step, 0.8 * rng_uniform(rng), (int)rng_below(rng, 1000));
+    Machine m = {.sim = sim,
+                 .workers = 1 + (int)rng_below(rng, 3),
+                 .slots = 2 + (int)rng_below(rng, 3),
+                 .most_buffers = 3 + (int)rng_below(rng, 2),
+                 .two = 1};
+    Observation o;
+    Err err = {0};
+    make_observation(&o, &m);
+    o.cores = thread_cores();
+    o.simulated = (int)rng_below(rng, 2);
+    o.cpu_share = rng_uniform(rng);
+    o.own_copy = (int)rng_below(rng, 2);
+    assert_int_equal(doctor_judge(v, &o, &err), 0);
+    observation_close(&o);
+}
+
+/* What `diagnose --apply` set, `validate --fix` leaves as it is. */
+static void test_agreement(void **state)
+{
+    enum { MACHINES = 200 };
+    Folder folder = folder_make();
+    char path[PATH_MAX];
+    Verdict *v = calloc(1, sizeof *v);
+    Rng rng;
+    int changes = 0, workers = 0;
+    assert_non_null(v);
+    rng_seed(&rng, 20261117);
+    snprintf(path, sizeof path, "%s", folder_file(&folder, "c.yaml"));
+    for (int i = 0; i < MACHINES; i++) {
+        draw_verdict(v, &rng);
+        Err err = {0};
+        Buf text = {0}, left = {0};
+        const Gain *set[MOST_GAINS];
+        int n = 0;
+        for (int k = 0; k < v->gain_count; k++)
+            if (v->gains[k].key[0] && strcmp(v->gains[k].key, "data_gpu") != 0 &&
+                v->gains[k].predicted > 1.03) {
+                set[n++] = &v->gains[k];
+                assert_int_equal(measured_set(&text, v->gains[k].key, v->gains[k].value, "it helped", &err),
+                                 0);
+                workers += strcmp(v->gains[k].key, "num_workers") == 0;
+            }
+        changes += n;
+        if (!n)
+            continue;
+        file_put(path, text.data, text.size);
+        json_t *report = NULL;
+        validate(path, "--fix --data-gpu cpu --model-gpu cpu", &report);
+        json_decref(report);
+        assert_int_equal(file_read(&left, path, 1 << 20, &err), 0);
+        for (int k = 0; k < n; k++) {
+            char line[120];
+            snprintf(line, sizeof line, "%s: %s", set[k]->key, set[k]->value);
+            buf_add(&left, "", 1);
+            if (!strstr(left.data, line))
+                fail_msg("machine %d: %s became\n%s", i, line, left.data);
+        }
+        buf_free(&text);
+        buf_free(&left);
+    }
+    print_message("%d changes on %d machines, %d of them workers: none was undone\n", changes, MACHINES,
+                  workers);
+    assert_true(workers > 20);
+    free(v);
+    folder_remove(&folder);
+}
+
+/* Without a remark the same rule holds: as many workers as the doctor may propose are no finding. */
+static void test_one_rule_for_workers(void **state)
+{
+    Folder folder = folder_make();
+    char path[PATH_MAX], text[80];
+    const int most = config_most_workers(thread_cores(), 0);
+    Observation o = {.cores = thread_cores(), .cpu_share = 0.05, .report.workers = 1};
+    assert_true(doctor_most_workers(&o) <= most);
+    snprintf(path, sizeof path, "%s", folder_file(&folder, "c.yaml"));
+    for (int more = 0; more < 2; more++) {
+        json_t *report = NULL;
+        int n = snprintf(text, sizeof text, "data:\n  num_workers: %d\n", most + more);
+        file_put(path, text, (size_t)n);
+        validate(path, "--data-gpu cpu --model-gpu cpu", &report);
+        char *all = json_dumps(report, 0);
+        assert_int_equal(strstr(all, "take turns") != NULL, more);
+        free(all);
+        json_decref(report);
+    }
+    folder_remove(&folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,6 +701,12 @@ int main(void)
         cmocka_unit_test(test_places_and_limits),
         cmocka_unit_test(test_fix_in_place),
         cmocka_unit_test(test_exit_codes),
+        cmocka_unit_test(test_remarks_on_settings),
+        cmocka_unit_test(test_a_copied_dataset),
+        cmocka_unit_test(test_one_megabyte),
+        cmocka_unit_test(test_remarks),
+        cmocka_unit_test(test_agreement),
+        cmocka_unit_test(test_one_rule_for_workers),
     };
     return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);
 }

@@ -309,6 +309,20 @@ static void test_texts(void **state)
     assert_int_equal(voice_suspects(&f, NULL), 0);
     assert_true(f.clip[0].score > 20 && f.suspects == 0);
 
+    /* Three sentences that differ from another one in a word: that one fits nearly as well, and so does their
+     * own, as always. */
+    for (size_t i = 0; i < f.clip_count; i++) {
+        f.clip[i].cost = 0.12 + 0.0001 * (double)(i % 7);
+        f.clip[i].other = i < 3 ? 0.225 : 0.8 + 0.001 * (double)(i % 11);
+    }
+    assert_int_equal(voice_suspects(&f, NULL), 0);
+    assert_true(f.clip[0].score > 20 && f.suspects == 0);
+    for (size_t i = 0; i < f.clip_count; i++) /* and three whose texts are not said */
+        if (f.clip[i].other < 0.3)
+            f.clip[i].cost = f.clip[i].other = 0.78;
+    assert_int_equal(voice_suspects(&f, NULL), 0);
+    assert_int_equal(f.suspects, 3);
+
     f.own_text = 0.01; /* an alignment that knows nothing accuses nobody */
     assert_int_equal(voice_suspects(&f, NULL), 0);
     assert_int_equal(f.suspects, 0);

@@ -132,7 +132,11 @@ static void test_swings(void **state)
         const char *kind;
     } cases[] = {
         {{"even", FAST "step_ms=20,jitter=0.1", 2, 8, 8, 1, "none", "", 0}, "none"},
-        {{"a little jitter", FAST "step_ms=20,jitter=0.35", 2, 8, 8, 1, "none", "", 0}, "none"},
+        {{"a little jitter", FAST "step_ms=20,jitter=0.25", 2, 8, 8, 1, "none", "", 0}, "none"},
+        {{"much before the step", FAST "step_ms=20,jitter=0.35,jitter=step:0.1", 2, 8, 8, 1, "none", "", 0},
+         "none"},
+        {{"too much in the step", FAST "step_ms=20,jitter=0.1,jitter=step:0.4", 2, 8, 8, 1, "step", "", 0},
+         "jitter"},
         {{"the step jitters", FAST "step_ms=20,jitter=0.8", 2, 8, 8, 1, "step", "", 0}, "jitter"},
         {{"the copy jitters", "read_ms=4,decode_ms=6,h2d_us=18000,preprocess_ms=4,step_ms=20,jitter=h2d:1.4",
           2, 2, 3, 0, "h2d", "", 0},

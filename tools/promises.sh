@@ -191,8 +191,10 @@ hidden() { # 20 + 10 + 15 beside 150: the longest stage, not the sum
 }
 three_buffers() {
     has '3 device buffers' || return 1
-    run "myxtts profile dual --config F --sim peer_us=60000,step_ms=20 --data-gpu sim0 --model-gpu sim1 --num-steps 40"
-    said="and 8 where the copy is slow" && has '8 device buffers'
+    run "myxtts profile dual --config F --sim step_ms=8,peer_us=4000,stall=peer:20:60 --data-gpu sim0 --model-gpu sim1 --num-steps 160 --pipeline-buffer-size 9"
+    has '9 device buffers' || return 1
+    run "myxtts profile dual --config F --sim step_ms=8,peer_us=30000 --data-gpu sim0 --model-gpu sim1 --num-steps 120 --pipeline-buffer-size 9"
+    said="9 where they hide a stall, 3 where the copy is too slow" && has ' 3 device buffers'
 }
 prefetch_depth() {
     has 'batch size 16.* 4 host slots' || return 1

@@ -68,6 +68,8 @@ void call_begin(Call *c, const Judge *j, const Machine *m, const char *command)
     call_set_int(c, "pipeline-buffer-size", m->buffers);
 }
 
+int is_disturbed(const json_t *answer) { return json_is_true(json_object_get(answer, "disturbed")); }
+
 int ask(json_t **answer, Judge *j, const Machine *m, int batches, double *noise, Err *err)
 {
     Call c = {0};
@@ -76,6 +78,7 @@ int ask(json_t **answer, Judge *j, const Machine *m, int batches, double *noise,
         call_set_int(&c, "num-batches", batches);
     int rc = call_run_quietly(answer, j, &c, noise, err);
     call_free(&c);
+    atomic_fetch_add(&j->disturbed, !rc && is_disturbed(*answer));
     return rc;
 }
 

@@ -165,6 +165,7 @@ static int draw_healthy(Machine *m, Rng *rng)
     m->ms[next] = next == DECODE ? near * m->workers - m->ms[READ] : near;
     if (m->number % 4 == 1) /* times that vary, and a stall now and then: the buffers take them */
         m->jitter = between(rng, 0.15, 0.35);
+    m->own_jitter[STEP] = fmin(m->jitter, 0.2); /* more than 0.3 in the step itself is a fault */
     if (m->number % 6 == 2)
         m->stalls[m->stall_count++] = (StallAt){from(rng, READ, PREPROCESS), from(rng, 10, 40),
                                                 round(m->ms[STEP] * between(rng, 0.5, 1.5))};

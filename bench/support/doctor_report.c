@@ -258,7 +258,9 @@ void print_verdicts(const Judge *j, const Summary *s)
            "times: %d\n",
            atomic_load(&j->repeated), MOST_TRIES, atomic_load(&j->noisy));
     if (a->left_out)
-        printf("        left out, because the long clips cost too little: %d\n", a->left_out);
+        printf("        left out, because the long clips cost too little or the machine was too disturbed "
+               "(%d): %d\n",
+               atomic_load(&j->disturbed), a->left_out);
 }
 
 void print_json(const Judge *j, const Summary *s, double seconds)

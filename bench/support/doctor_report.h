@@ -54,6 +54,7 @@ typedef struct Judge {
     Options o;
     Watch watch;
     _Atomic int repeated, noisy; /* runs */
+    _Atomic int disturbed;       /* answers that say that they were too disturbed to judge: not wrong ones */
     char short_clips[320], long_clips[320], mixed_clips[320];
     Result *results; /* [count] */
     int count;

@@ -35,7 +35,8 @@ typedef enum {
     CAUSE_BANDWIDTH,
     CAUSE_COMPUTE,
     CAUSE_STALL,
-    CAUSE_OUTLIERS
+    CAUSE_OUTLIERS,
+    CAUSE_SETTING /* a switch of the pipeline is off */
 } Cause;
 
 /* The unit of a number of --sim. */

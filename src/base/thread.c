@@ -5,9 +5,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/plain_locale.h"
+
+#define NICENESS 10
 
 typedef struct Start {
     void *(*run)(void *);
@@ -55,6 +59,9 @@ void thread_join(Thread *t)
         pthread_join(t->handle, NULL);
     t->running = 0;
 }
+
+/* Linux has a niceness for every thread, which its children inherit. */
+void thread_step_back(void) { setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS); }
 
 int thread_cores(void)
 {

@@ -49,3 +49,38 @@ void after_next(const TrainSummary *s, const Config *cfg, char *out, size_t cap)
     else
         snprintf(out, cap, "myxtts vocode RECORDING.wav --checkpoint %s --output copy.wav", folder);
 }
+
+static double beside_seconds(const TrainSummary *s)
+{
+    double sum = 0;
+    for (int i = 0; i < BESIDE_COUNT; i++)
+        sum += s->beside[i];
+    return sum;
+}
+
+void after_beside(const TrainSummary *s, char *out, size_t cap)
+{
+    const double all = beside_seconds(s);
+    size_t used = 0;
+    *out = 0;
+    if (!(s->seconds > 0))
+        return;
+    used += (size_t)snprintf(out, cap, "%.1f s beside the steps, %.1f %% of the time", all,
+                             100 * all / s->seconds);
+    /* Each of them that can be seen in the sum. */
+    for (int i = 0, n = 0; i < BESIDE_COUNT && used < cap; i++)
+        if (s->beside[i] >= 0.05)
+            used += (size_t)snprintf(out + used, cap - used, "%s%s %.1f", n++ ? ", " : ": ",
+                                     beside_name((BesideKind)i), s->beside[i]);
+}
+
+json_t *after_beside_json(const TrainSummary *s)
+{
+    const double all = beside_seconds(s);
+    json_t *o = json_object();
+    json_object_set_new(o, "seconds", json_from_double(all));
+    json_object_set_new(o, "share", json_from_double(s->seconds > 0 ? all / s->seconds : 0));
+    for (int i = 0; i < BESIDE_COUNT; i++)
+        json_object_set_new(o, beside_name((BesideKind)i), json_from_double(s->beside[i]));
+    return o;
+}

@@ -3,6 +3,7 @@
 #ifndef MYXTTS_AFTER_TRAINING_H
 #define MYXTTS_AFTER_TRAINING_H
 
+#include "base/json.h"
 #include "config/config.h"
 #include "train/trainer.h"
 
@@ -10,5 +11,9 @@
 void after_sounds(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
 /* A command; "" where there is no checkpoint to speak with. */
 void after_next(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
+
+/* What the run did beside its steps, and for how long; "" where it took no time. */
+void after_beside(const TrainSummary *s, char *out, size_t cap);
+json_t *after_beside_json(const TrainSummary *s); /* seconds, share of the run's, seconds of each kind */
 
 #endif

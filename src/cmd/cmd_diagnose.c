@@ -12,6 +12,7 @@
 #include "cmd/join.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "config/measured.h"
 #include "device/devices.h"
 #include "diag/html.h"
 #include "diag/observe_ranks.h"
@@ -32,7 +33,9 @@ static const char *usage_text =
     "time) and says which stage holds the training up, why, and what each change would give. Prepares what "
     "is not prepared. Writes "
     "no\n"
-    "checkpoint and no setting; --apply runs again with the best change and shows what it really gives.\n"
+    "checkpoint; --apply runs again with the best change, shows what it really gives, and writes it into the "
+    "file of --config\n"
+    "where it helped, with a remark that `validate --fix` respects.\n"
     "With several ranks (mpirun -n 8 myxtts diagnose ..., or --sim ranks=8, ...) it also says which of them "
     "holds the others up, and why.\n"
     "Of RUN, a folder of `myxtts train`, it says what is wrong with the voice, from its log; with the "
@@ -45,7 +48,8 @@ static const char *usage_text =
     "nothing was found, 1: "
     "findings.";
 
-#define LEAST_BATCHES 12 /* fewer say nothing about how evenly they come */
+#define MOST_BYTES ((size_t)1 << 20) /* of a configuration */
+#define LEAST_BATCHES 12             /* fewer say nothing about how evenly they come */
 
 typedef struct Diagnosis {
     Config cfg;      /* a copy: --apply changes it */
@@ -99,8 +103,43 @@ static int observe_cluster(Diagnosis *d, Log *log, Err *err)
     return rc;
 }
 
+/* The command line counts more than the file: what it says is not the file's to mend. */
+static int is_of_command_line(const Config *cfg, const char *key)
+{
+    ConfigRow row;
+    for (int i = 0; i < config_row_count(); i++)
+        if (config_row(cfg, i, &row) == 0 && strcmp(row.key, key) == 0)
+            return strcmp(row.origin, "command line") == 0;
+    return 0;
+}
+
+/* A change that has proved itself goes into the file, with a remark that keeps `validate --fix` from undoing
+ * it. */
+static int write_change(const Gain *g, const char *path, int simulated, Log *log, Err *err)
+{
+    char remark[120];
+    Buf text = {0};
+    if (!(g->measured >= 1 + threshold(LIMIT_GAIN)->good)) {
+        log_info(log, "%s stays as it is: %s gave %.2f times the throughput", path, g->change, g->measured);
+        return 0;
+    }
+    snprintf(remark, sizeof remark, "%.2f times the throughput%s (diagnose --apply)", g->measured,
+             simulated ? " on a simulated machine" : "");
+    int rc = file_read(&text, path, MOST_BYTES, err);
+    if (!rc)
+        rc = measured_set(&text, g->key, g->value, remark, err);
+    const int bare = rc == 1;
+    if (rc >= 0)
+        rc = file_replace(path, text.data, text.size, err);
+    if (!rc)
+        log_info(log, "%s now has %s: it gave %.2f times the throughput%s", path, g->change, g->measured,
+                 bare ? "; the file has no room for a remark that says so" : "");
+    buf_free(&text);
+    return rc;
+}
+
 /* Once more with the best change; what it gives stands beside what was predicted. */
-static int apply_best(Diagnosis *d, Log *log, Err *err)
+static int apply_best(Diagnosis *d, const char *path, Log *log, Err *err)
 {
     if (d->v.best < 0) {
         log_info(log, "nothing to apply: what helps here is no setting of the pipeline");
@@ -118,7 +157,9 @@ static int apply_best(Diagnosis *d, Log *log, Err *err)
     if (!rc && d->o.utterances_per_s > 0)
         g->measured = d->after.utterances_per_s / d->o.utterances_per_s;
     devices_close(&devices);
-    return rc;
+    return rc || !path || is_of_command_line(&d->cfg, g->key)
+               ? rc
+               : write_change(g, path, d->devices.has_sim, log, err);
 }
 
 /* The settings to look at: the command line's, or those of the run's newest checkpoint with these on top. */
@@ -181,7 +222,7 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
         rc = doctor_judge(&d->v, &d->o, err);
     if (rc)
         return rc;
-    return apply ? apply_best(d, log, err) : 0;
+    return apply ? apply_best(d, line->config_path, log, err) : 0;
 }
 
 /* path NULL: stdout. */
@@ -259,7 +300,7 @@ int cmd_diagnose(int argc, char **argv, Log *log)
         {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
         {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
         {"apply", NULL, NULL, &apply,
-         "run again with the best change, and show what it gives (no file is changed)"},
+         "run again with the best change, show what it gives, and write it to the --config file if it helps"},
         {"thresholds", NULL, NULL, &thresholds,
          "print the table of what is good, acceptable and bad, and end"},
     };

@@ -195,6 +195,7 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     for (int i = 0; i < PHASE_COUNT; i++)
         json_object_set_new(phases, phase_name(i), json_from_double(s->phase[i] * 1e3));
     json_object_set_new(o, "phase_ms", phases);
+    json_object_set_new(o, "beside", after_beside_json(s));
     judged_json(o, &s->best, cfg->network == NETWORK_VOICE);
     if (cfg->network == NETWORK_VOICE)
         ear_json(o, &s->ear);
@@ -277,6 +278,9 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
                "counted\n",
                "speed");
     }
+    after_beside(s, text, sizeof text);
+    if (*text)
+        printf("  %-12s %s\n", "beside", text);
     if (s->heard.clips) {
         char sentence[400];
         heard_sentence(&s->heard, sentence, sizeof sentence);
@@ -432,6 +436,9 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         rc = settle_start(&settled, cfg, ranks, err);
     if (!rc && !cfg->data_path[0])
         rc = err_set(err, ERR_USAGE, "train needs DIR, the folder with recordings and their texts");
+    /* Devices that are not there are told before anything is prepared for them. */
+    if (!rc)
+        rc = devices_open_local(&r->devices, cfg, ranks_local(ranks), log, err);
     const int notes = !rc && leads_ranks(ranks), made = notes && note_preparing(cfg);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
@@ -439,8 +446,6 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         rc = data_open(&r->source, cfg, &(DataOptions){.limits = &r->limits, .ranks = ranks}, log, err);
     if (!rc && follows)
         rc = corpus_source_follow(r->source, cfg, mels, err);
-    if (!rc)
-        rc = devices_open_local(&r->devices, cfg, ranks_local(ranks), log, err);
     if (!rc)
         rc = corpus_open_split(&r->train, r->source, cfg, SPLIT_TRAIN, log, err);
     if (!rc)
@@ -509,9 +514,11 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     if (voice)
         voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
     catch_signals();
+    disturbance_read(&r->watch.begun);
     rc = trainer_open(&r->trainer, &o, err);
     if (!rc)
         rc = trainer_run(r->trainer, err);
+    watch_end(&r->watch);
     if (r->trainer)
         trainer_summary(r->trainer, &r->summary);
     if (voice)

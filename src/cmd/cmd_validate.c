@@ -50,7 +50,7 @@ typedef struct Validation {
 
 /* ---- one examination ---- */
 
-static int examine_machine(Validation *v, Preflight *p, const Config *cfg, Err *err)
+static int examine_machine(Validation *v, Preflight *p, const Config *cfg, const Buf *text, Err *err)
 {
     Devices devices;
     Err why = {0};
@@ -61,6 +61,7 @@ static int examine_machine(Validation *v, Preflight *p, const Config *cfg, Err *
                           .model = failed ? NULL : devices.model,
                           .device_error = failed ? &why : NULL,
                           .sim = !failed && devices.has_sim ? &devices.sim : NULL,
+                          .text = v->path ? text : NULL,
                           .log = &v->quiet};
     int rc = preflight_run(p, &o, err);
     if (!failed)
@@ -80,7 +81,7 @@ static int examine(Validation *v, Preflight *p, Buf *text, Err *err)
     if (!rc && schema.loads) {
         rc = config_load_text(&cfg, name, text->data, text->size, v->argc, v->argv, err);
         if (!rc)
-            rc = examine_machine(v, p, &cfg, err);
+            rc = examine_machine(v, p, &cfg, text, err);
         config_close(&cfg);
     }
     schema_report_free(&schema);

@@ -607,6 +607,12 @@ int config_follow_others(Config *cfg, const Config *from, unsigned binds, const 
 
 int config_begins_with(const Config *cfg) { return cfg->init_from[0] && strcmp(cfg->init_from, "none") != 0; }
 
+int config_most_workers(int cores, int simulated)
+{
+    enum { ENOUGH = 64 }; /* to hide any waiting */
+    return simulated || 2 * cores > ENOUGH ? ENOUGH > cores ? ENOUGH : cores : 2 * cores;
+}
+
 int config_workers(const Config *cfg)
 {
     return cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;

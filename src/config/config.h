@@ -168,6 +168,9 @@ int config_read(Config *cfg, const char *name, const void *yaml, size_t size, in
  * between keys are not checked, because whether they hold may depend on the file. */
 int config_check_arguments(int argc, char **argv, Err *err);
 
+/* The number of workers beyond which more only take turns: those that wait for a disk may be twice as many as
+ * cores. Simulated stages take no core. What checks a setting and what proposes one both ask here. */
+int config_most_workers(int cores, int simulated);
 /* The number of workers for num_workers; `auto` is one per core. */
 int config_workers(const Config *cfg);
 /* The pronunciations of a voice [n], before those of the file that cfg->lexicon names. 0 or ERR_NOMEM. */

@@ -401,7 +401,9 @@ void scaling_caution(char *out, size_t cap, const Scaling *s)
         json_array_foreach(differ, k, v)
         {
             const char *key = json_string_value(json_object_get(v, "key"));
-            if (strcmp(key, "batch_size") == 0 || json_object_get(named, key))
+            /* global_batch_size is the batch itself, derived where nobody gave it. */
+            if (strcmp(key, "batch_size") == 0 || strcmp(key, "global_batch_size") == 0 ||
+                json_object_get(named, key))
                 continue;
             json_object_set_new(named, key, json_true());
             buf_printf(&keys, "%s%s", keys.size ? ", " : "", key);

@@ -21,6 +21,8 @@
 #define MODEL_WAITS 0.04   /* of the forecast: what the stages' times explain of the waiting */
 #define OUTLIER_SHARE 0.05 /* of the time of steps */
 #define SPARE_DISK 0.85    /* a disk that works less of the time than this has some to spare */
+#define OTHERS_PART 0.4    /* of the time that threads stood in line: so much may have held the training up */
+#define OTHERS_TURN 10e-3  /* s: what a program keeps a core for when it has its turn */
 #define NEARLY_ALL 0.8     /* of what a stage without any time would give */
 
 const char *cause_name(Cause c)
@@ -28,7 +30,7 @@ const char *cause_name(Cause c)
     static const char *const names[] = {
         [CAUSE_NONE] = "none",       [CAUSE_STORAGE] = "storage",     [CAUSE_WORKERS] = "workers",
         [CAUSE_BUFFERS] = "buffers", [CAUSE_BANDWIDTH] = "bandwidth", [CAUSE_COMPUTE] = "compute",
-        [CAUSE_STALL] = "stall",     [CAUSE_OUTLIERS] = "outliers",
+        [CAUSE_STALL] = "stall",     [CAUSE_OUTLIERS] = "outliers",   [CAUSE_SETTING] = "setting",
     };
     return names[c];
 }
@@ -180,6 +182,10 @@ static int more_workers(Forecast *f, const Verdict *v, const Observation *o, Err
 /* Is it the unevenness of one stage that holds training up, rather than the stage that has most to gain? */
 static int is_uneven(const Verdict *v, const Observation *o, int uneven, int slow, double idle)
 {
+    /* Where nothing consumes the batches there is always more to gain: what counts is what most of the time
+     * of the slowest stage goes into. */
+    if (o->no_step && uneven == slow)
+        return v->steady_period[slow] <= (1 - MOST_OF_IT) * stage_period(o, (StageId)slow);
     double steady = v->steady_gain[uneven] - 1, most = v->stage_gain[slow] - 1;
     if (steady <= threshold(LIMIT_STALL_COST)->bad)
         return 0;
@@ -208,6 +214,16 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
         name(v, uneven, v->cycle[uneven].period ? CAUSE_STALL : CAUSE_OUTLIERS);
         return 0;
     }
+    /* A switch that is off explains most of it. */
+    double on;
+    rc = doctor_best_flag(&v->flag, &on, v, o, err);
+    if (rc)
+        return rc;
+    if (v->flag && on - 1 >= MOST_OF_IT * fmin(most, idle)) {
+        name(v, slow, CAUSE_SETTING);
+        return 0;
+    }
+    v->flag = NULL;
     /* No stage is at its limit, and more buffers would do: then the stages only take turns badly. */
     const double *used = v->present.used;
     double fullest = 0;
@@ -265,6 +281,16 @@ static int is_costly(const Verdict *v, const Observation *o)
 
 /* --- words --- */
 
+/* What it means that a switch is off. */
+static const char *flag_words(const char *flag)
+{
+    if (strcmp(flag, "prefetch_to_gpu") == 0)
+        return "a batch is copied only when the step needs it";
+    if (strcmp(flag, "optimize_cpu_gpu_overlap") == 0)
+        return "copy, preprocessing and step run one after the other";
+    return "copies stand in line behind other work of the data device";
+}
+
 /* One sentence that a user can act on, with the number that proves it. */
 static void write_sentence(Verdict *v, const Observation *o)
 {
@@ -273,11 +299,27 @@ static void write_sentence(Verdict *v, const Observation *o)
     const Cycle *c = v->stage >= 0 ? &v->cycle[v->stage] : NULL;
     char *out = v->sentence;
     const size_t cap = sizeof v->sentence;
+    if (v->disturbed) {
+        snprintf(
+            out, cap,
+            "Too disturbed to judge: other programs use the cores, and threads of this one stood in line "
+            "for them, %.0f ms in every second. Ask again when the machine is quiet.",
+            1e3 * o->disturbed);
+        return;
+    }
     if (o->synchronous && v->cause != CAUSE_NONE && v->stage != STAGE_STEP) {
         snprintf(out, cap,
                  "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the "
                  "model device waits %.1f %% of the time; the longest part of it is stage %s.",
                  wait, stage);
+        return;
+    }
+    if (o->no_step && v->cause == CAUSE_STALL) {
+        snprintf(out, cap,
+                 "The pipeline alone gives %.0f utterances/s; what limits it are stalls of stage %s, %.1f ms "
+                 "more every %d batches. Whether that is too little the training step decides: `myxtts "
+                 "diagnose`.",
+                 o->utterances_per_s, stage, 1e3 * c->excess, v->period);
         return;
     }
     if (o->no_step) {
@@ -290,6 +332,13 @@ static void write_sentence(Verdict *v, const Observation *o)
     }
     switch (v->cause) {
     case CAUSE_NONE:
+        if (swing_is_fault(&v->swing)) {
+            snprintf(out, cap,
+                     "No stage holds the training up, but its steps come unevenly: the model device is busy "
+                     "%.1f %% of the time and waits %.1f %%.",
+                     100 * o->busy_share, wait);
+            break;
+        }
         snprintf(
             out, cap,
             "Nothing holds the training up: the model device is busy %.1f %% of the time and waits %.1f %%.",
@@ -331,6 +380,12 @@ static void write_sentence(Verdict *v, const Observation *o)
             snprintf(out, cap,
                      "%s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
                      stage_info((StageId)v->stage)->subject, 1e3 * stage_period(o, (StageId)v->stage), wait);
+        break;
+    case CAUSE_SETTING:
+        snprintf(out, cap,
+                 "%s is off: %s, and the model device waits %.1f %% of the time. Nothing else is as much in "
+                 "the way.",
+                 v->flag, flag_words(v->flag), wait);
         break;
     case CAUSE_STALL:
         snprintf(out, cap,
@@ -417,6 +472,29 @@ int doctor_decide(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
+/* What costs less than other programs may have cost, by taking the cores, is not named. */
+static void mind_others(Verdict *v, const Observation *o)
+{
+    const double theirs = OTHERS_PART * o->disturbed;
+    const double cost = v->stage == STAGE_STEP ? 1 - 1 / v->steady_gain[STAGE_STEP] : o->wait_share;
+    if (!(theirs > 0))
+        return;
+    if (verdict_has_fault(v) && cost < theirs) {
+        v->disturbed = 1;
+        v->stage = v->best = -1;
+        v->cause = CAUSE_NONE;
+        v->period = v->wall_count = 0;
+    }
+    /* A few turns, each of which makes one step longer; a step that computes on the cores has to take them
+     * all. */
+    const double uneven =
+        o->period > 0 ? fmax(o->disturbed, sqrt(o->disturbed * OTHERS_TURN / o->period)) : 0;
+    if (swing_is_fault(&v->swing) && v->swing.variation < uneven) {
+        v->disturbed = 1;
+        v->swing = (Swing){.stage = -1, .status = STATUS_UNKNOWN, .variation = v->swing.variation};
+    }
+}
+
 int doctor_judge(Verdict *v, const Observation *o, Err *err)
 {
     int rc = doctor_decide(v, o, err);
@@ -428,6 +506,7 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
         rc = swing_judge(&v->swing, o, err);
     if (rc)
         return rc;
+    mind_others(v, o);
     write_sentence(v, o);
     write_evidence(v, o);
     return 0;

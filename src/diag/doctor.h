@@ -52,7 +52,8 @@ typedef struct Wall {
 typedef struct Verdict {
     int stage; /* StageId; -1: none */
     Cause cause;
-    int period; /* of a stall, in steps; 0: none */
+    int period;       /* of a stall, in steps; 0: none */
+    const char *flag; /* the switch that is off, with CAUSE_SETTING; otherwise NULL */
     char sentence[400];
     char evidence[MOST_EVIDENCE][320];
     int evidence_count;
@@ -61,7 +62,8 @@ typedef struct Verdict {
     int best;               /* index in gains of the setting that is most worth changing; -1: none */
     Wall walls[MOST_WALLS]; /* the first is the verdict; none if the step is the limit */
     int wall_count;
-    Swing swing; /* how evenly the steps come */
+    Swing swing;   /* how evenly the steps come */
+    int disturbed; /* 1: other programs could be what was found: nothing is named */
 
     /* The numbers behind the verdict. */
     Forecast present;
@@ -84,6 +86,10 @@ int doctor_decide(Verdict *v, const Observation *o, Err *err);
 double stage_period(const Observation *o, StageId s);
 /* In doctor_walls.c: fills v->walls. v has been decided and has its gains. */
 int doctor_walls(Verdict *v, const Observation *o, Err *err);
+/* In doctor_gains.c: the switch that is off and would gain most if it were on; NULL: none is off. A
+ * synchronous pipeline has none. */
+int doctor_best_flag(const char **key, double *gain, const Verdict *v, const Observation *o, Err *err);
+void doctor_set_flag(Observation *o, const char *key); /* on, in an observation that is only imagined */
 /* In doctor_gains.c: fills v->gains, what other settings and faster stages would gain. */
 int doctor_gains(Verdict *v, const Observation *o, Err *err);
 TraceId stage_trace(StageId s); /* the trace with the times of a stage */

@@ -8,7 +8,6 @@
 #include "diag/thresholds.h"
 #include "pipeline/policy.h"
 
-#define MOST_WORKERS 64 /* nobody needs more to hide waiting */
 #define MOSTLY_WORK 0.7 /* of the cores busy: the workers compute and do not wait */
 #define LEAST_BUSY 0.02 /* share of the cores; less is not measured well */
 #define FULL 0.95       /* share of the cores that workers may fill */
@@ -18,13 +17,14 @@
 /* Workers that wait may be many; workers that compute need a core each. */
 int doctor_most_workers(const Observation *o)
 {
-    int now = o->report.workers > 0 ? o->report.workers : 1, most = MOST_WORKERS;
+    int now = o->report.workers > 0 ? o->report.workers : 1,
+        most = config_most_workers(o->cores, o->simulated);
     if (!o->simulated || o->cpu_share > MOSTLY_WORK) { /* work, not waiting: it needs cores */
         double busy = o->cpu_share > LEAST_BUSY ? o->cpu_share : LEAST_BUSY;
         double room = now * FULL / busy;
-        most = room > o->cores ? (int)fmin(room, 2.0 * o->cores) : o->cores;
+        most = room > o->cores ? (int)fmin(room, config_most_workers(o->cores, 0)) : o->cores;
     }
-    return most < now ? now : most > MOST_WORKERS ? MOST_WORKERS : most;
+    return most < now ? now : most;
 }
 
 /* The last place is used again when there are too many. */
@@ -84,6 +84,50 @@ static int add_number(Verdict *v, const Observation *o, const char *key, SetNumb
         return rc;
     snprintf(text, sizeof text, "%d", value);
     add_setting(v, key, text, gain);
+    return 0;
+}
+
+/* Switches of the asynchronous pipeline. */
+static const char *const flags[] = {"prefetch_to_gpu", "optimize_cpu_gpu_overlap", "enhanced_gpu_prefetch"};
+enum { FLAGS = 3 };
+
+static int is_on(const Observation *o, int i)
+{
+    return i == 0 ? o->prefetch : i == 1 ? o->overlap : o->own_copy;
+}
+
+void doctor_set_flag(Observation *o, const char *key)
+{
+    o->prefetch |= strcmp(flags[0], key) == 0;
+    o->overlap |= strcmp(flags[1], key) == 0;
+    if (strcmp(flags[2], key) != 0)
+        return;
+    o->own_copy = 1;
+    /* What the feeder took besides the copy was waiting for the work in front of it. */
+    memcpy(o->trace[TRACE_FEED], o->trace[TRACE_H2D], (size_t)o->n * sizeof(float));
+}
+
+int doctor_best_flag(const char **key, double *gain, const Verdict *v, const Observation *o, Err *err)
+{
+    *key = NULL;
+    *gain = 1;
+    for (int i = 0; i < FLAGS && !o->synchronous; i++) {
+        if (is_on(o, i) || (i == 2 && o->host_data))
+            continue;
+        ForecastSettings s;
+        Forecast f;
+        forecast_settings(&s, o);
+        s.prefetch |= i == 0;
+        s.overlap |= i == 1;
+        s.own_copy |= i == 2;
+        int rc = forecast_gain(&f, o, &s, &v->present, err);
+        if (rc)
+            return rc;
+        if (f.gain > *gain) {
+            *gain = f.gain;
+            *key = flags[i];
+        }
+    }
     return 0;
 }
 

@@ -55,6 +55,8 @@ static int take_down(Observation *w, const Verdict *v, Err *err)
         w->report.workers = doctor_most_workers(w);
         w->report.slots = w->report.slots < MANY_TIMES ? MANY_TIMES : w->report.slots;
         set_times(w, s, NULL);
+    } else if (v->cause == CAUSE_SETTING) {
+        doctor_set_flag(w, v->flag);
     } else if (v->cause == CAUSE_BUFFERS) {
         int slots = w->report.slots * MANY_TIMES, buffers = w->most_buffers * MANY_TIMES;
         w->report.slots = slots < POLICY_MOST_SLOTS ? slots : POLICY_MOST_SLOTS;
@@ -117,6 +119,8 @@ static void write_evidence(Wall *wall, const Verdict *v, const Observation *w)
     else if (v->cause == CAUSE_OUTLIERS)
         snprintf(wall->evidence, cap, "%lld of %lld batches take far longer than the others",
                  (long long)v->outliers[v->stage], (long long)w->n);
+    else if (v->cause == CAUSE_SETTING)
+        snprintf(wall->evidence, cap, "%s is off", v->flag);
     else if (w->synchronous)
         snprintf(wall->evidence, cap, "the trainer itself needs %.1f ms a batch for it",
                  1e3 * observation_mean(w, stage_trace((StageId)v->stage)));

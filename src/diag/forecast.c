@@ -36,8 +36,10 @@ typedef struct Machine {
     double slots_added; /* when */
     SlotWindow slot_window;
     int starved;       /* the feeder waited for the slot of its last batch */
+    int queued;        /* that batch stood behind another one at a stage */
+    uint8_t *hungry;   /* [n] starved, of batch k */
     int64_t last_late; /* newest batch counted as waited for */
-    double used[STAGE_COUNT], waited;
+    double used[STAGE_COUNT], waited, aside;
 } Machine;
 
 void forecast_settings(ForecastSettings *s, const Observation *o)
@@ -168,22 +170,23 @@ static void put_free(Machine *m, Freed f)
 /* A batch is counted once, as the feeder does. */
 static void count_wait(Machine *m, int64_t k)
 {
-    m->window.waits += k > m->last_late;
+    if (k > m->last_late)
+        policy_buffer_late(&m->window, k, m->hungry[k]);
     m->last_late = k > m->last_late ? k : m->last_late;
 }
 
 /* A device buffer for batch k, wanted at t; returns when the feeder has it. */
 static double take_buffer(Machine *m, int64_t k, double t)
 {
-    if (policy_grows(&m->window, m->buffers, m->s->most_buffers)) {
-        m->buffers++;
+    const int wanted = policy_buffers_wanted(&m->window, k, m->buffers, m->s->most_buffers);
+    for (; m->buffers < wanted; m->buffers++) /* those that did not help do no harm either: they stay */
         put_free(m, (Freed){.at = t, .consumed = t, .order = -1});
-    }
     /* The buffer that was handed back first. */
     Freed f = m->free[0];
     memmove(m->free, m->free + 1, (size_t)--m->free_count * sizeof *m->free);
     double have = fmax(t, f.at);
-    m->window.shortage |= f.at > t || f.consumed > have;
+    if (f.at > t || f.consumed > have)
+        policy_buffer_short(&m->window, k > 0 && m->ready[k - 1] <= fmax(have, f.consumed), m->queued);
     have = fmax(have, f.consumed);
     /* As look_for_waiting in feeder.c: the device is done and its next batch is not there. */
     int64_t next = f.order + 1;
@@ -210,16 +213,18 @@ static double feed(Machine *m, int64_t k, double filled)
         t = fmax(t, fmax(m->host, m->step_end));
     if (!s->overlap && k > 0)
         t = fmax(t, fmax(m->host, m->consumed[k - 1]));
-    m->starved = filled > t;
+    m->starved = m->hungry[k] = filled > t;
     t = take_buffer(m, k, fmax(t, filled));
     /* From stage to stage; each stream is a server of its own. */
     double done = t, copied = t;
+    m->queued = 0;
     for (int i = 0; i < STAGE_COUNT; i++) {
         if (!feeder_has(s, (StageId)i))
             continue;
         StageStream stream = stage_info((StageId)i)->stream;
         double took = stage_time(m, (StageId)i, k),
                *server = &m->stream[stream == STREAM_COPY && !s->own_copy ? STREAM_WORK : stream];
+        m->queued |= i != STAGE_H2D && k > 0 && *server >= done;
         done = fmax(done, *server) + took;
         *server = done;
         m->used[i] += took;
@@ -227,15 +232,25 @@ static double feed(Machine *m, int64_t k, double filled)
             copied = done;
     }
     m->ready[k] = done;
+    policy_buffer_counted(&m->window, m->queued);
     m->feeder = m->slot_free[k] = copied + feeder_overhead(m->o, k);
     return t;
+}
+
+/* When the device is free for batch k: not before the consumer, which does something else, asks for it. */
+static double free_for(Machine *m, int64_t k)
+{
+    const double aside = (double)m->o->trace[TRACE_ASIDE][k];
+    m->aside += aside;
+    return m->step_end + aside;
 }
 
 /* The consumer's turn: its host may be ahead of its device. */
 static void step(Machine *m, int64_t k, double enqueued)
 {
     const ForecastSettings *s = m->s;
-    double asked = s->prefetch ? m->host : fmax(m->host, m->step_end);
+    const double is_free = free_for(m, k);
+    double asked = s->prefetch && is_free <= m->step_end ? m->host : fmax(m->host, is_free);
     double t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k), sum = time_of(m, TRACE_SUM, k);
     /* The host asks; its device may still be at work. */
     int idle = k == 0 || m->consumed[k - 1] <= asked;
@@ -250,8 +265,8 @@ static void step(Machine *m, int64_t k, double enqueued)
     if (k >= METER_LAG)
         t = fmax(t, m->end[k - METER_LAG]);
     /* The step begins when host, batch and device are ready. */
-    double start = fmax(fmax(t, m->ready[k]), m->step_end);
-    m->waited += start - m->step_end;
+    double start = fmax(fmax(t, m->ready[k]), is_free);
+    m->waited += start - is_free;
     m->end[k] = m->step_end = start + took + sum;
     m->consumed[k] = s->held ? m->end[k] : start;
     m->host = s->host_model ? m->end[k] : t;
@@ -265,7 +280,7 @@ static void step(Machine *m, int64_t k, double enqueued)
 /* native_loading off: one thing after the other, in the consumer's thread. */
 static void step_synchronous(Machine *m, int64_t k)
 {
-    double t = load_inline(m, k, m->step_end), start = m->step_end;
+    double start = free_for(m, k), t = load_inline(m, k, start);
     for (int i = 0; i < STAGE_COUNT; i++)
         if (feeder_has(m->s, (StageId)i)) {
             double took = stage_time(m, (StageId)i, k);
@@ -286,9 +301,11 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
     int64_t n = o->n;
     Machine *m = mem_calloc(1, sizeof *m);
     double *memory = mem_calloc((size_t)n * 5 + 1, sizeof *memory);
-    if (!m || !memory) {
+    uint8_t *hungry = mem_calloc((size_t)n + 1, 1);
+    if (!m || !memory || !hungry) {
         free(m);
         free(memory);
+        free(hungry);
         return err_set(err, ERR_NOMEM, "no memory for a forecast");
     }
     *m = (Machine){.o = o,
@@ -304,6 +321,7 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
     m->taken = memory + 2 * n;
     m->end = memory + 3 * n;
     m->consumed = memory + 4 * n;
+    m->hungry = hungry;
     for (int i = 0; i < m->buffers; i++)
         m->free[m->free_count++] = (Freed){.order = -1};
     double window = 0;
@@ -311,7 +329,7 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
         /* The window begins: what came before was filling up. */
         if (k == o->from) {
             window = m->step_end;
-            m->waited = 0;
+            m->waited = m->aside = 0;
             memset(m->used, 0, sizeof m->used);
         }
         if (s->synchronous) {
@@ -324,10 +342,10 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
                 : load_inline(m, k, fmax(m->feeder, k >= s->slots ? m->slot_free[k - s->slots] : 0));
         step(m, k, feed(m, k, filled));
     }
-    double total = m->step_end - window;
+    double total = m->step_end - window - m->aside;
     Stats steps = {0};
     for (int64_t k = 0; k < n; k++) {
-        double took = m->end[k] - (k ? m->end[k - 1] : 0);
+        double took = m->end[k] - (k ? m->end[k - 1] : 0) - (double)o->trace[TRACE_ASIDE][k];
         if (k >= o->from)
             stats_add(&steps, took);
         if (s->times)
@@ -343,6 +361,7 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
     f->gain = 1;
     free(m);
     free(memory);
+    free(hungry);
     return 0;
 }
 

@@ -86,6 +86,25 @@ static void describe(Observation *o, const Config *cfg, const Device *data, cons
     memcpy(o->model_model, model->model, sizeof o->model_model);
 }
 
+/* Steps that were set apart (step_meter.h) say nothing about the others: each gets the time of the newest
+ * step before it of the same length, or of the next one. The order of batches stays, for periods. */
+static void even_out(Observation *o, const int *apart)
+{
+    for (int64_t k = 0; k < o->n; k++) {
+        int64_t like = -1;
+        for (int64_t i = k - 1; apart[k] && i >= 0 && like < 0; i--)
+            if (!apart[i] && o->frames[i] == o->frames[k])
+                like = i;
+        for (int64_t i = k + 1; apart[k] && i < o->n && like < 0; i++)
+            if (!apart[i])
+                like = i;
+        if (like < 0)
+            continue;
+        o->trace[TRACE_STEP][k] = o->trace[TRACE_STEP][like];
+        o->trace[TRACE_WAIT][k] = 0;
+    }
+}
+
 /* Shares and rates over the window. */
 static void summarise(Observation *o)
 {
@@ -147,8 +166,11 @@ int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, co
         *o = (Observation){0};
         return 1;
     }
-    int rc = take_arrays(o, err);
+    int rc = take_arrays(o, err), *apart = mem_calloc((size_t)o->n + 1, sizeof *apart);
+    if (!rc && !apart)
+        rc = err_set(err, ERR_NOMEM, "no memory for the times of %lld batches", (long long)o->n);
     if (rc) {
+        free(apart);
         observation_close(o);
         return rc;
     }
@@ -158,9 +180,12 @@ int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, co
             o->trace[t][k] = (float)counters_trace(c, first + k, (TraceId)t);
         o->rows[k] = (int)row->rows;
         o->frames[k] = (int)row->frames;
+        apart[k] = row->apart;
         o->host_ready[k] = (float)row->host_ready;
         o->device_ready[k] = (float)row->device_ready;
     }
+    even_out(o, apart);
+    free(apart);
     o->serial_disk = is_serial(c);
     summarise(o);
     return 0;

@@ -53,6 +53,7 @@ typedef struct Observation {
     double step_mean, step_std;    /* of step times, end to end */
     double utterances_per_s, padding;
     double cpu_share; /* of all cores; < 0: not measured */
+    double disturbed; /* seconds that threads waited for cores which other programs used, per second */
     int cores;
     int serial_disk; /* 1: overlapping reads take longer, so the disk serves one at a time */
 

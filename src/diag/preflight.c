@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "config/measured.h"
 #include "diag/preflight_private.h"
 
 const char *severity_name(Severity s)
@@ -69,8 +70,8 @@ const char *preflight_bytes(Preflight *p, uint64_t bytes)
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
     double x = (double)bytes;
     int u = 0;
-    for (; x >= 1000 && u < 4; u++)
-        x /= 1000;
+    for (; x >= 1024 && u < 4; u++) /* as the caps of devices count them */
+        x /= 1024;
     return preflight_say(p, u ? "%.1f %s" : "%.0f %s", x, units[u]);
 }
 
@@ -97,6 +98,13 @@ static int find_row(const Config *cfg, const char *key, ConfigRow *row)
     return 0;
 }
 
+/* 1: the line of the file that the value comes from says that it was measured. */
+static int is_measured(const Survey *s, const ConfigRow *row)
+{
+    const char *line = strrchr(row->origin, ':');
+    return s->o->text && line && measured_at(s->o->text, atoi(line + 1));
+}
+
 void preflight_finding(Survey *s, Finding f)
 {
     Preflight *p = s->p;
@@ -108,6 +116,12 @@ void preflight_finding(Survey *s, Finding f)
             f.value = preflight_say(p, "%s", row.value);
         if (f.set_value && !f.fix)
             f.fix = preflight_say(p, "%s: %s", f.key, f.set_value);
+        /* What a measurement showed counts more than what is a guess here. */
+        if (f.set_value && f.severity == FINDING_WARNING && is_measured(s, &row)) {
+            f.severity = FINDING_NOTE;
+            f.fix = "none: the file says that this value was measured";
+            f.set_value = NULL;
+        }
         /* A file cannot mend what the command line says. */
         if (f.set_value && strcmp(row.origin, "command line") == 0) {
             char option[64];
@@ -209,7 +223,7 @@ static void check_workers(Survey *s)
         f.what = "no worker threads";
         f.why = "nothing is read while the rest of the pipeline works";
         preflight_finding(s, f);
-    } else if (c->num_workers > s->cores) {
+    } else if (c->num_workers > config_most_workers(s->cores, s->o->sim != NULL)) {
         f.what = preflight_say(s->p, "%d workers on %d core%s", c->num_workers, s->cores,
                                s->cores == 1 ? "" : "s");
         f.why = "more threads than cores take turns and hold up the one that feeds the device";
@@ -250,6 +264,19 @@ static void check_workers(Survey *s)
 
 /* ---- graph, kernels ---- */
 
+/* A switch of GPUs that is off where there is none: the file may go to another machine. */
+static void note_off(Survey *s, const char *key, int on)
+{
+    if (!on)
+        preflight_finding(
+            s, (Finding){.severity = FINDING_NOTE,
+                         .area = AREA_GRAPH,
+                         .key = key,
+                         .what = preflight_say(s->p, "%s is off; it does nothing without a GPU", key),
+                         .why = "on a GPU steps would take longer",
+                         .fix = "leave it out of the file"});
+}
+
 /* What makes the step itself slower than it need be. */
 static void check_graph(Survey *s)
 {
@@ -263,6 +290,9 @@ static void check_graph(Survey *s)
                                        .set_value = "false"});
     /* Without a GPU there is nothing to capture and nothing to judge. */
     if (!s->on_gpu) {
+        note_off(s, "enable_graph_mode", c->enable_graph_mode);
+        note_off(s, "enable_xla", c->enable_xla);
+        note_off(s, "mixed_precision", c->mixed_precision);
         preflight_row(s, AREA_GRAPH, "graph mode", c->enable_graph_mode ? "true" : "false", STATUS_UNKNOWN,
                       "graphs are captured on a GPU only");
         return;

@@ -68,6 +68,7 @@ typedef struct PreflightOptions {
     Device *data, *model;    /* NULL if they could not be opened */
     const Err *device_error; /* why they could not; otherwise NULL */
     Sim *sim;                /* NULL: none */
+    const Buf *text;         /* the file of cfg; NULL: none */
     Log *log;
 } PreflightOptions;
 

@@ -19,7 +19,8 @@
 #include "pipeline/sampler.h"
 #include "text/text.h"
 
-#define MOST_PROBES 200 /* audio headers looked at to estimate what a cache will take */
+#define MOST_ON_A_CORE 2.5e6 /* parameters that a core can train in hours */
+#define MOST_PROBES 200      /* audio headers looked at to estimate what a cache will take */
 
 /* ---- not prepared yet ---- */
 
@@ -90,6 +91,7 @@ static void not_prepared(Survey *s, const Err *why)
 /* How the caches stand to the dataset as it is now. */
 typedef struct Freshness {
     uint64_t fresh, refused, missing, changed_text, changed_audio, no_audio;
+    uint64_t touched; /* of these: recordings with another date and the size that they had, as after a copy */
 } Freshness;
 
 /* The text of a clip whose recording is fresh. */
@@ -132,7 +134,8 @@ static void look(Freshness *f, const Corpus *c, const Config *cfg)
             continue;
         }
         store_entry(corpus_store(c), (uint64_t)at, &sound);
-        if (memcmp(&sound.stamp, &now, sizeof now) != 0)
+        f->touched += sound.stamp.size == now.size && memcmp(&sound.stamp, &now, sizeof now) != 0;
+        if (sound.stamp.size != now.size)
             f->changed_audio++;
         else if (sound.status)
             f->refused++;
@@ -172,6 +175,16 @@ static void check_caches(Survey *s)
                    .why = "training builds them anew before its first step; nothing stale is used",
                    .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
                    .fix = prepare_command(s)});
+    if (f.touched)
+        preflight_finding(
+            s, (Finding){.severity = FINDING_NOTE,
+                         .area = AREA_DATA,
+                         .what = preflight_say(p, "%llu recording%s with another date than when %s prepared",
+                                               (unsigned long long)f.touched, plural(f.touched),
+                                               f.touched == 1 ? "it was" : "they were"),
+                         .why = "a copy has that; prepare and train read them once, and make anew only what "
+                                "has changed",
+                         .value = preflight_say(p, "%llu", (unsigned long long)f.touched)});
     if (f.no_audio)
         preflight_finding(
             s, (Finding){
@@ -418,6 +431,34 @@ void preflight_data(Survey *s)
 
 /* ---- memory ---- */
 
+/* A network that takes days where it was asked to train, and batches that teach little. */
+static void check_size(Survey *s)
+{
+    Preflight *p = s->p;
+    const double each = (double)s->plan.parameters / s->cores;
+    if (s->o->model->traits.host_memory && each > MOST_ON_A_CORE)
+        preflight_finding(
+            s, (Finding){.severity = FINDING_WARNING,
+                         .area = AREA_MEMORY,
+                         .key = s->cfg->network == NETWORK_VOCODER ? "vocoder_size" : "model_size",
+                         .what = preflight_say(p, "%.1f million parameters on %d core%s without a GPU",
+                                               (double)s->plan.parameters * 1e-6, s->cores,
+                                               plural((uint64_t)s->cores)),
+                         .why = "a step takes seconds, and a voice some thousand steps",
+                         .fix = s->cfg->network == NETWORK_VOCODER ? "a smaller vocoder_size, or a GPU"
+                                                                   : "model_size: nano, or a GPU"});
+    if (policy_global_batch(s->cfg, 1) == 1)
+        preflight_finding(s,
+                          (Finding){.severity = FINDING_WARNING,
+                                    .area = AREA_MEMORY,
+                                    .key = "batch_size",
+                                    .what = "batches of one clip",
+                                    .why = "each step follows one clip alone: the loss jumps, and learning "
+                                           "takes longer than with a few at a time",
+                                    .fix = "batch_size: 8 or more; what does not fit at once is learned in "
+                                           "parts (global_batch_size)"});
+}
+
 /* The plan of train_plan, for the real clips or for the longest that the limits allow. */
 void preflight_memory(Survey *s)
 {
@@ -462,6 +503,7 @@ void preflight_memory(Survey *s)
                   preflight_say(p, "%.2f million", (double)s->plan.parameters * 1e-6), STATUS_INFO, "");
     preflight_row(s, AREA_MEMORY, "largest batch", preflight_say(p, "%d", s->plan.largest_batch), STATUS_INFO,
                   lengths);
+    check_size(s);
     if (rc) {
         int largest = real ? s->plan.largest_batch : 0;
         Finding f = {.severity = real ? FINDING_ERROR : FINDING_NOTE,

@@ -186,8 +186,11 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
     Forecast now, one;
     ForecastSettings s;
     if (!o->two_devices || o->host_data || o->synchronous) {
-        section_row(section, STATUS_INFO, "one device", "",
-                    "data and model are on one already, or the data on the CPU");
+        section_row(section, STATUS_INFO, "one device", "", "%s",
+                    !o->two_devices ? "data and model are on one already"
+                    : o->host_data
+                        ? "the data is on the CPU"
+                        : "not forecast: with native_loading off nothing overlaps, on one device or two");
         json_object_set_new(report, "single_device", json_null());
         return 0;
     }

@@ -61,7 +61,10 @@ void swing_rows(json_t *section, const char *name, const Verdict *v)
     else if (s->kind == SWING_LENGTHS || (swing_is_fault(s) && s->by_lengths >= 0.05))
         snprintf(note, sizeof note, "the lengths of the clips explain %.0f %% of it", 100 * s->by_lengths);
     snprintf(value, sizeof value, "%.1f %%", 100 * s->variation);
-    section_row(section, s->status, name, note, "%s", value);
+    /* Uneven batches that a trainer would not feel are neither good nor bad. */
+    const int hidden =
+        s->assumed && !swing_is_fault(s) && threshold_judge(LIMIT_VARIATION, s->variation) != STATUS_GOOD;
+    section_row(section, hidden ? STATUS_INFO : s->status, name, note, "%s", value);
     if (swing_is_fault(s) && (s->assumed || !verdict_has_fault(v) || v->stage != s->stage))
         section_finding(section, "warning", s->sentence,
                         s->stage == STAGE_STEP ? "steps of one length should take one time"
@@ -108,6 +111,8 @@ void report_verdict(json_t *report, const Verdict *v, const Observation *o)
     json_object_set_new(report, "walls", walls_json(v));
     json_object_set_new(report, "wall_lines", wall_lines(v));
     json_object_set_new(report, "swing", swing_json(&v->swing));
+    json_object_set_new(report, "disturbed", json_boolean(v->disturbed));
+    json_object_set_new(report, "disturbance", json_from_double(o->disturbed));
     json_object_set_new(report, "utterances_per_s", json_from_double(o->utterances_per_s));
     json_object_set_new(report, "step_ms", json_from_double(1e3 * o->period));
     json_object_set_new(report, "wait_share", json_from_double(o->wait_share));

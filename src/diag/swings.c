@@ -18,6 +18,7 @@
 #define RESERVE 1.25      /* the time per batch that is asked of a pipeline / the one it can keep up */
 #define MOST_OF_IT 0.5    /* of the variance: a stall that makes so much of it is the reason */
 #define WORTH_SAYING 0.05 /* share of the variance */
+#define RARE 0.01         /* of the steps: so few long ones are no jitter, whatever they do to a deviation */
 
 const char *swing_name(SwingKind kind)
 {
@@ -270,6 +271,25 @@ static void write_words(Swing *s, const Observation *o)
                  stage);
 }
 
+/* More than this is jitter. Stages before the step may vary more: buffers take some of it. */
+static double most_jitter(const Swing *s)
+{
+    return s->stage == STAGE_STEP && !s->assumed ? threshold(LIMIT_JITTER)->bad
+                                                 : threshold(LIMIT_VARIATION)->bad;
+}
+
+/* The part of the variation that lengths do not explain, without steps that are long once in a long time. */
+static double usual_rest(const Swing *s, const Work *w)
+{
+    const Observation *o = w->o;
+    double usual;
+    const int64_t n = o->n - o->from;
+    const int64_t rare = outliers_remove(w->scratch + o->from, w->seen + o->from, n, &usual);
+    if (rare == 0 || (double)rare > RARE * (double)n)
+        return s->rest;
+    return variation_of(w->scratch, o) * sqrt(1 - s->by_lengths);
+}
+
 static int judge(Swing *s, Work *w, Err *err)
 {
     const Observation *o = w->o;
@@ -294,7 +314,7 @@ static int judge(Swing *s, Work *w, Err *err)
     else {
         rc = find_stage(s, w, err);
         s->status = STATUS_ACCEPTABLE;
-        if (!rc && (s->period || s->rest > limit->bad)) {
+        if (!rc && (s->period || usual_rest(s, w) > most_jitter(s))) {
             s->kind = s->period ? SWING_PERIODIC : SWING_JITTER;
             s->status = STATUS_BAD;
         } else

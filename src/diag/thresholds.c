@@ -15,6 +15,8 @@ static const Limit limits[LIMIT_COUNT] = {
     [LIMIT_TRANSFER] = {"transfer_share", "transfer stage, share of step time when not hidden", 0.15, 0.15, 0,
                         "%", 100, ""},
     [LIMIT_VARIATION] = {"step_variation", "step time variation (std / mean)", 0.20, 0.50, 0, "%", 100, ""},
+    [LIMIT_JITTER] = {"step_jitter", "jitter of the step itself, without lengths and stalls", 0.20, 0.30, 0,
+                      "%", 100, "beyond it jitter is named"},
     [LIMIT_CYCLE] = {"cycle", "cycle: highest autocorrelation of step times, lags 2-20", 0.30, 0.30, 0, "", 1,
                      "from here on a periodic stall, its period named"},
     [LIMIT_STORAGE] = {"storage_read", "storage, 1 MiB reads past the page cache", 0.020, 0.050, 0, "ms",

@@ -10,6 +10,7 @@ typedef enum {
     LIMIT_LOAD,           /* time of the load stages that is not hidden, share of step time */
     LIMIT_TRANSFER,       /* time of the transfer stages that is not hidden, share of step time */
     LIMIT_VARIATION,      /* standard deviation / mean of step times */
+    LIMIT_JITTER,         /* the same of the step itself, where neither lengths nor a stall explain it */
     LIMIT_CYCLE,          /* highest autocorrelation at lags 2-20 */
     LIMIT_STORAGE,        /* seconds per 1 MiB read without the page cache */
     LIMIT_PADDING,        /* share of frames */

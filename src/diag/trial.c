@@ -145,14 +145,17 @@ static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *
 static int one_step(Trial *s, Err *err)
 {
     ranks_doing(s->o->ranks, RANK_WAITING_FOR_DATA, s->steps);
+    int rc = s->engine ? 0 : step_meter_ask(&s->meter, s->stream, err);
     if (!s->engine)
-        return pipeline_consume(s->pipeline, s->stream, simulated_step, s, err);
-    int rc = engine_feed(s->engine, s->pipeline, &s->meter, NULL, err);
+        return rc ? rc : pipeline_consume(s->pipeline, s->stream, simulated_step, s, err);
+    rc = engine_feed(s->engine, s->pipeline, &s->meter, NULL, err);
     if (rc)
         return rc;
     s->steps++;
     ranks_doing(s->o->ranks, RANK_STEPPING, s->steps);
     rc = engine_step(s->engine, s->steps, 1, 1, schedule_rate(s->o->cfg, s->steps, LONG_RUN), err);
+    if (engine_opens(s->engine))
+        step_meter_set_apart(&s->meter);
     if (!rc)
         rc = step_meter_end(&s->meter, s->stream, err);
     return rc ? rc : take_results(s, 0, err);
@@ -197,6 +200,7 @@ static void begin_window(Trial *s)
         monitor_restart(s->monitor);
     memset(s->phase, 0, sizeof s->phase);
     s->cpu = clock_cpu();
+    disturbance_read(&s->quiet);
     s->wall = clock_now();
 }
 
@@ -230,6 +234,9 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
         rc = take_results(s, 1, err);
     if (!rc)
         rc = step_meter_finish(&s->meter, err);
+    Disturbance end;
+    disturbance_read(&end);
+    s->disturbed = disturbance_between(&s->quiet, &end);
     s->cpu = clock_cpu() - s->cpu;
     s->wall = clock_now() - s->wall;
     progress_end(&progress);
@@ -248,6 +255,7 @@ static void keep_window(Observation *o, const Trial *s)
         now->items -= old->items;
         now->bytes -= old->bytes;
     }
+    o->disturbed = s->disturbed;
     o->cpu_share = s->wall > 0 ? s->cpu / s->wall / o->cores : -1;
     if (s->engine) {
         o->has_phases = s->phase[0].n > 0;

@@ -3,6 +3,7 @@
 #ifndef MYXTTS_DIAG_TRIAL_H
 #define MYXTTS_DIAG_TRIAL_H
 
+#include "base/disturbance.h"
 #include "diag/observation.h"
 #include "pipeline/step_meter.h"
 #include "train/engine.h"
@@ -20,6 +21,8 @@ typedef struct Trial {
     StageSnapshot before[STAGE_COUNT];
     int64_t begin; /* of the window: number of steps before it */
     double cpu, wall;
+    Disturbance quiet; /* at the begin of the window */
+    double disturbed;
     EnginePlan plan;
     struct Gang *gang; /* the simulated ranks it trains with; NULL: none */
     int rank;

@@ -76,6 +76,23 @@ static void spread(double *x, size_t n, double *median, double *deviation)
     *deviation = 1.4826 * stats_percentile(x, n, 0.5);
 }
 
+/* The cost from which on a text fits badly, by itself: on the way from what texts usually cost to what other
+ * clips' texts do. Where the other text is nearly the same sentence it fits nearly as well, which says
+ * nothing against either. */
+static double bad_cost(const VoiceFacts *f, double *x)
+{
+    double usual, other;
+    size_t n = 0;
+    for (int k = 0; k < 2; k++) {
+        n = 0;
+        for (size_t i = 0; i < f->clip_count; i++)
+            if (f->clip[i].other > 0)
+                x[n++] = k ? f->clip[i].other : f->clip[i].cost;
+        *(k ? &other : &usual) = stats_percentile(x, n, 0.5);
+    }
+    return usual + SUSPECT_WAY * (other - usual);
+}
+
 /* A text that is not said fits its clip as badly as another clip's text does. */
 int voice_suspects(VoiceFacts *f, Err *err)
 {
@@ -97,6 +114,7 @@ int voice_suspects(VoiceFacts *f, Err *err)
         return 0;
     }
     spread(x, n, &median, &deviation);
+    const double bad = bad_cost(f, x);
     free(x);
     for (size_t i = 0; i < f->clip_count && deviation > 0; i++) {
         VoiceClip *c = &f->clip[i];
@@ -105,7 +123,7 @@ int voice_suspects(VoiceFacts *f, Err *err)
         const double fit = c->cost / c->other;
         c->score = (fit - median) / deviation;
         c->suspect = threshold_judge(LIMIT_VOICE_SUSPECT, c->score) == STATUS_BAD &&
-                     fit > median + SUSPECT_WAY * (1 - median);
+                     fit > median + SUSPECT_WAY * (1 - median) && c->cost > bad;
         f->suspects += c->suspect;
     }
     qsort(f->clip, f->clip_count, sizeof *f->clip, compare_scores);

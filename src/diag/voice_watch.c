@@ -37,12 +37,15 @@ void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, co
         judge(w, 1);
 }
 
-void voice_watch_step(VoiceWatch *w, int64_t step)
+int voice_watch_is_due(const VoiceWatch *w, int64_t step)
 {
     const int64_t every = w->cfg->val_step > 0 ? w->cfg->val_step : 1;
     /* The validation of a step comes behind its line: it is seen with the next one. */
-    if ((step - 1) / every == (w->looked ? w->looked - 1 : 0) / every)
-        return;
+    return (step - 1) / every != (w->looked ? w->looked - 1 : 0) / every;
+}
+
+void voice_watch_step(VoiceWatch *w, int64_t step)
+{
     w->looked = step;
     look(w, 1);
 }

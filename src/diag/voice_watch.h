@@ -21,7 +21,9 @@ typedef struct VoiceWatch {
  * depend on it. */
 void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, const Corpus *validation,
                        Log *log);
-/* Call after each line of the log. Examines the curves if there was a validation since the last call. */
+/* 1: at this line of the log there was a validation since the last look. */
+int voice_watch_is_due(const VoiceWatch *w, int64_t step);
+/* Examines the curves up to this step, and warns. */
 void voice_watch_step(VoiceWatch *w, int64_t step);
 /* Updates w->findings at the end of the run, without warnings. */
 void voice_watch_end(VoiceWatch *w);

@@ -6,19 +6,29 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "diag/thresholds.h"
 #include "train/run_log.h"
 
 #define WARN_AGAIN 1000 /* steps: a run that goes on starving is not told so at every line */
 #define SKIP 16         /* batches, while the pipeline filled up */
 
+static int observe_run(Observation *o, const Watch *w, Pipeline *p, Err *err)
+{
+    const int64_t skip = w->since > SKIP ? w->since : SKIP;
+    return observation_from_pipeline(o, p, w->cfg, w->data, w->model, skip, 0, err);
+}
+
 /* The doctor, on what the pipeline's counters hold now. */
 int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
 {
     Observation o;
-    int rc = observation_from_pipeline(&o, p, w->cfg, w->data, w->model, SKIP, 0, err);
+    Disturbance now;
+    int rc = observe_run(&o, w, p, err);
     if (rc)
         return rc;
+    disturbance_read(&now);
+    o.disturbed = disturbance_between(&w->begun, &now);
     rc = doctor_judge(v, &o, err);
     observation_close(&o);
     return rc;
@@ -44,27 +54,55 @@ void watch_note(const Watch *w, int64_t step, const char *text)
     free(path);
 }
 
-/* What is wrong with the steps since the last line of the log; "" if nothing is. */
+/* What is wrong with the steps since the last line of the log; "" if nothing is. Waiting that the doctor
+ * finds no reason for in the stages is not worth a word: it has passed. */
 static void write_finding(char *out, size_t cap, const Verdict *v, double wait)
 {
     *out = 0;
-    if (threshold_judge(LIMIT_WAIT, wait) != STATUS_GOOD)
+    if (threshold_judge(LIMIT_WAIT, wait) != STATUS_GOOD && verdict_has_fault(v))
         snprintf(out, cap, "the model device waited %.0f %% of the time for data: %s%s%s", 100 * wait,
                  v->sentence, v->best >= 0 ? " Try " : "", v->best >= 0 ? v->gains[v->best].change : "");
     else if (swing_is_fault(&v->swing))
         snprintf(out, cap, "%s %s", v->swing.sentence, v->swing.advice);
 }
 
-/* Called by the trainer at every line of its log. */
-void watch_interval(void *arg, const TrainerView *view, int last)
+/* In the thread. */
+static void judge_speed(Watch *w)
+{
+    Verdict *v = mem_calloc(1, sizeof *v);
+    Err err = {0};
+    char finding[1000];
+    if (v && doctor_judge(v, &w->seen, &err) == 0) {
+        write_finding(finding, sizeof finding, v, w->wait);
+        if (*finding) {
+            log_warn(w->log, "%s", finding);
+            watch_note(w, w->step, finding);
+        }
+    }
+    free(v);
+}
+
+static void *look(void *arg)
 {
     Watch *w = arg;
+    thread_step_back();
+    if (w->looks_at_voice)
+        voice_watch_step(w->voice, w->step);
+    if (w->looks_at_speed)
+        judge_speed(w);
+    observation_close(&w->seen);
+    atomic_store(&w->busy, 0);
+    return NULL;
+}
+
+void watch_end(Watch *w) { thread_join(&w->thread); }
+
+/* 1: the steps since the last line of the log, as far as they are kept, waited for data or came unevenly. */
+static int is_worth_a_look(Watch *w, const TrainerView *view)
+{
     const StepMeter *m = view->meter;
     double wait = 0, all = 0;
     Stats steps = {0};
-    if (w->voice)
-        voice_watch_step(w->voice, view->step);
-    /* The steps since the last line of the log, as far as they are kept. */
     int64_t first =
         m->sample_count - view->sample_from > METER_KEEP ? m->sample_count - METER_KEEP : view->sample_from;
     for (int64_t i = first; i < m->sample_count; i++) {
@@ -72,27 +110,39 @@ void watch_interval(void *arg, const TrainerView *view, int last)
         all += (double)m->samples[i % METER_KEEP].step;
         stats_add(&steps, (double)m->samples[i % METER_KEEP].step);
     }
-    if (last || m->sample_count - first < 8 || all <= 0 ||
-        (threshold_judge(LIMIT_WAIT, wait / all) == STATUS_GOOD &&
-         threshold_judge(LIMIT_VARIATION, stats_std(&steps) / steps.mean) == STATUS_GOOD) ||
-        (w->warned && view->step - w->warned < WARN_AGAIN))
-        return;
-    /* Only a run that waits, or is uneven, is worth a forecast. */
-    Verdict v;
+    if (m->sample_count - first < 8 || all <= 0 || (w->warned && view->step - w->warned < WARN_AGAIN))
+        return 0;
+    w->wait = wait / all;
+    return threshold_judge(LIMIT_WAIT, w->wait) != STATUS_GOOD ||
+           threshold_judge(LIMIT_VARIATION, stats_std(&steps) / steps.mean) != STATUS_GOOD;
+}
+
+/* Called by the trainer at every line of its log. The times are copied here, where nobody changes them, and
+ * judged in the thread. */
+void watch_interval(void *arg, const TrainerView *view, int last)
+{
+    Watch *w = arg;
     Err err = {0};
-    char finding[1000];
-    int rc = watch_verdict(&v, w, view->pipeline, &err);
-    int waits = threshold_judge(LIMIT_WAIT, wait / all) != STATUS_GOOD;
-    if (rc == 1 && !waits) /* too early to say why */
+    w->since = view->since;
+    if (last || atomic_load(&w->busy))
         return;
-    w->warned = view->step;
-    if (rc == 0) {
-        write_finding(finding, sizeof finding, &v, wait / all);
-        if (*finding) {
-            log_warn(w->log, "%s", finding);
-            watch_note(w, view->step, finding);
-        }
-    } else if (waits)
-        log_warn(w->log, "the model device waited %.0f %% of the time for data; `myxtts diagnose` says why",
-                 100 * wait / all);
+    thread_join(&w->thread);
+    w->step = view->step;
+    w->looks_at_voice = w->voice && voice_watch_is_due(w->voice, view->step);
+    /* 1: too early to say anything. */
+    w->looks_at_speed = is_worth_a_look(w, view) && observe_run(&w->seen, w, view->pipeline, &err) == 0;
+    if (w->looks_at_speed) {
+        Disturbance now;
+        disturbance_read(&now);
+        w->seen.disturbed = disturbance_between(&w->begun, &now);
+    }
+    if (!w->looks_at_voice && !w->looks_at_speed)
+        return;
+    if (w->looks_at_speed)
+        w->warned = view->step;
+    atomic_store(&w->busy, 1);
+    if (thread_start(&w->thread, "watch", look, w, &err)) {
+        atomic_store(&w->busy, 0);
+        observation_close(&w->seen);
+    }
 }

@@ -82,6 +82,7 @@ void counters_trace_begin(Counters *c, int64_t batch, int rows, int frames)
         atomic_store_explicit(&r->ns[t], 0, memory_order_relaxed);
     atomic_store_explicit(&r->rows, (uint32_t)rows, memory_order_relaxed);
     atomic_store_explicit(&r->frames, (uint32_t)frames, memory_order_relaxed);
+    atomic_store_explicit(&r->apart, 0, memory_order_relaxed);
 }
 
 /* Added by several workers, in any order. */
@@ -97,6 +98,12 @@ void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds)
     if (!c->off)
         atomic_store_explicit(&row_of(c, batch)->ns[t], seconds > 0 ? (uint64_t)(seconds * 1e9) : 0,
                               memory_order_relaxed);
+}
+
+void counters_set_apart(Counters *c, int64_t batch)
+{
+    if (!c->off)
+        atomic_store_explicit(&row_of(c, batch)->apart, 1, memory_order_relaxed);
 }
 
 void counters_depths(Counters *c, int64_t batch, int host_ready, int device_ready)

@@ -35,8 +35,9 @@ typedef enum {
     TRACE_STEP = TRACE_STAGE + STAGE_STEP,  /* the work of the step */
     TRACE_SUM = TRACE_STAGE + STAGE_SUM,    /* the step waits for the sum over ranks, or for other ranks */
     TRACE_READ = TRACE_STAGE + STAGE_COUNT, /* workers inside a read, including waiting for the disk */
-    TRACE_FEED, /* the feeder's thread, from enqueuing the batch to the end of its copy */
-    TRACE_WAIT, /* the model device idle before the step */
+    TRACE_FEED,  /* the feeder's thread, from enqueuing the batch to the end of its copy */
+    TRACE_WAIT,  /* the model device idle before the step, for want of data */
+    TRACE_ASIDE, /* and before that, because the consumer had not yet asked for the batch */
     TRACE_COUNT
 } TraceId;
 
@@ -49,6 +50,7 @@ typedef struct TraceRow {
     /* When the consumer took the batch: host slots that were ready, and batches that were ready on the model
      * device besides this one. */
     _Atomic uint16_t host_ready, device_ready;
+    _Atomic int apart; /* 1: its step is not like the others (step_meter.h) */
 } TraceRow;
 
 #define READ_BINS 256 /* of durations, eight to an octave of ns, up to 34 s */
@@ -90,6 +92,7 @@ void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT]);
 void counters_trace_begin(Counters *c, int64_t batch, int rows, int frames);
 void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns);
 void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds);
+void counters_set_apart(Counters *c, int64_t batch);
 /* Sets host_ready and device_ready of a batch. */
 void counters_depths(Counters *c, int64_t batch, int host_ready, int device_ready);
 double counters_trace(const Counters *c, int64_t batch, TraceId t); /* seconds */

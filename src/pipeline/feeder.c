@@ -81,25 +81,55 @@ static int next_slot(Feeder *f, Slot **s, Err *err)
     return rc;
 }
 
-/* Never shrunk. */
 static void grow_locked(Feeder *f)
 {
     Err why = {0};
     if (add_buffer(f, &why)) {
         /* The memory cap is reached: do not try again. */
-        f->o.most_buffers = f->count;
+        f->o.most_buffers = f->wanted = f->count;
         log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
     } else
         log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
 }
 
-/* Grown while the consumer waits although the feeder is short of buffers. */
-static void consider_growing(Feeder *f)
+/* The last buffer goes when its turn has come and nobody uses it. Returns 0 if that is later. */
+static int shrink_locked(Feeder *f)
+{
+    const int last = f->count - 1;
+    Buffer *b = &f->buffers[last];
+    if (f->free_count == 0 || f->free_queue[f->free_head] != last || f->last_released == last ||
+        f->last_consumed == last || (b->used && f->o.model->ops->event_happened(b->consumed) != 1))
+        return 0;
+    feeder_buffer_count(f, b);
+    queue_take_int(f->free_queue, &f->free_head, &f->free_count);
+    feeder_buffer_close(f, b);
+    f->count = last;
+    log_debug(f->o.log, "the last buffers did not help: %d device buffers now", f->count);
+    return 1;
+}
+
+/* More where they help, fewer where they did not. */
+static void consider_buffers(Feeder *f)
 {
     pthread_mutex_lock(&f->mutex);
-    if (policy_grows(&f->window, f->count, f->o.most_buffers))
+    if (f->wanted >= f->count)
+        f->wanted = policy_buffers_wanted(&f->window, f->started, f->count, f->o.most_buffers);
+    while (f->count < f->wanted)
         grow_locked(f);
+    while (f->count > f->wanted && shrink_locked(f))
+        ;
     pthread_mutex_unlock(&f->mutex);
+}
+
+/* Every batch that was enqueued is on the model device. */
+static int all_are_there_locked(const Feeder *f)
+{
+    for (int i = 0; i < f->count && f->started > 0; i++) {
+        const Buffer *b = &f->buffers[i];
+        if (b->order == f->started - 1)
+            return feeder_ready_device(f)->ops->event_happened(feeder_ready_event(f, b)) == 1;
+    }
+    return 0;
 }
 
 /* Buffers whose batches the consumer has taken and not handed back. */
@@ -115,15 +145,18 @@ static int held_locked(const Feeder *f)
  * and it alone can go on. */
 static int make_room_locked(Feeder *f)
 {
-    if (held_locked(f) == f->count && f->count < f->o.most_buffers)
+    if (held_locked(f) == f->count && f->count < f->o.most_buffers) {
         grow_locked(f);
+        f->wanted = f->count;
+    }
     return held_locked(f) < f->count;
 }
 
 /* Each batch is counted once, whoever notices the wait. */
 static void count_wait_locked(Feeder *f, Buffer *b)
 {
-    f->window.waits += !b->late;
+    if (!b->late)
+        policy_buffer_late(&f->window, b->order, b->starved);
     b->late = 1;
 }
 
@@ -148,7 +181,7 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
 {
     uint64_t since = counters_now(f->o.counters);
     double start = clock_now();
-    consider_growing(f);
+    consider_buffers(f);
     pthread_mutex_lock(&f->mutex);
     int had_to_wait = f->free_count == 0;
     while (!f->stopped && f->free_count == 0) {
@@ -160,7 +193,7 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
     Buffer *b = stopped ? NULL : &f->buffers[queue_take_int(f->free_queue, &f->free_head, &f->free_count)];
     if (b) { /* handed back is not yet free: the device may still be using it */
         b->state = BUFFER_PREPARING;
-        f->window.shortage |= had_to_wait || (b->used && f->o.model->ops->event_happened(b->consumed) == 0);
+        had_to_wait |= b->used && f->o.model->ops->event_happened(b->consumed) == 0;
     }
     pthread_mutex_unlock(&f->mutex);
     if (stopped)
@@ -172,6 +205,12 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
     if (b->used)
         look_for_waiting(f, b->order);
     feeder_buffer_count(f, b);
+    pthread_mutex_lock(&f->mutex);
+    if (b->used)
+        policy_buffer_counted(&f->window, f->queued);
+    if (had_to_wait)
+        policy_buffer_short(&f->window, all_are_there_locked(f), f->queued);
+    pthread_mutex_unlock(&f->mutex);
     b->blocked = clock_now() - start;
     *out = b;
     return 0;
@@ -551,6 +590,7 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     }
     for (int i = 0; i < o->buffers && !rc; i++)
         rc = add_buffer(f, err);
+    f->wanted = f->count;
     if (!rc)
         rc = begin(f, err);
     if (rc) {
@@ -587,6 +627,7 @@ int feeder_restart(Feeder *f, Loader *loader, Err *err)
     f->has_request = f->stopped = f->ended = f->has_prev = 0;
     f->consumer = NULL;
     f->window = (GrowWindow){0};
+    f->wanted = f->count;
     err_clear(&f->error);
     atomic_store(&f->finished, 0);
     f->o.loader = loader;

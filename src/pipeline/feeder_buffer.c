@@ -8,6 +8,8 @@
 #include "pipeline/feeder_private.h"
 
 #define NS 1e-9 /* s */
+#define QUEUE_GAP \
+    0.05 /* of the work of a stage: a batch that begins so soon after the one before it stood in a queue */
 
 /* A GPU copies from the batch: its memory must be pinned. */
 int feeder_batch_is_pinned(const Device *data, const Device *model)
@@ -134,6 +136,7 @@ static void count_stage(Feeder *f, StageId stage, const Buffer *b)
     gap = gap > 0 ? gap : 0;
     double out = gap < b->blocked ? gap : b->blocked;
     double busy = d->event_seconds(b->start[stage], b->end[stage]);
+    f->queued |= f->has_prev && gap <= QUEUE_GAP * busy;
     counters_add(f->o.counters, stage, busy, gap - out, out);
     counters_left(f->o.counters, stage, b->layout.bytes, 0);
     counters_trace_set(f->o.counters, b->order, (TraceId)(TRACE_STAGE + stage), busy);
@@ -143,6 +146,7 @@ static void count_stage(Feeder *f, StageId stage, const Buffer *b)
  * Buffers come by in the order of their batches; the end of this one is kept by trading events. */
 void feeder_buffer_count(Feeder *f, Buffer *b)
 {
+    f->queued = 0;
     if (!b->used || f->o.counters->off)
         return;
     for (int s = 0; s < STAGE_COUNT; s++)

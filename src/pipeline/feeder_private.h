@@ -58,6 +58,8 @@ struct Feeder {
     int stopped, ended; /* ended: the last batch has been enqueued */
     Err error;
     GrowWindow window;            /* observations: are there enough buffers? */
+    int wanted;                   /* buffers; fewer than there are: some are to be closed */
+    int queued;                   /* the newest batch that was counted */
     Event *prev_end[STAGE_COUNT]; /* of the batch that was counted last, to find gaps between batches */
     int has_prev;
     Thread thread;

@@ -5,6 +5,8 @@
 
 #define GROW_WINDOW 16      /* batches over which waiting is judged */
 #define GROW_WAITS 2        /* waits within the window that ask for another buffer */
+#define GROW_TRIAL 64       /* batches in which buffers that were added have to prove themselves */
+#define GROW_AGAIN 1024     /* batches until they are tried again after they have not */
 #define MOST_ROWS_AT_ONCE 8 /* claimed together: enough to make the lock cheap */
 #define AUTO_ROWS 64        /* utterances that all slots together hold, where the setting is auto */
 #define AUTO_MOST_SLOTS 8   /* at the start */
@@ -129,13 +131,67 @@ int policy_prefers_audio(uint64_t mel_bytes, uint64_t audio_bytes, uint64_t memo
     return memory_bytes > 0 && mel_bytes > memory_bytes && audio_bytes > 0 && audio_bytes <= mel_bytes / 2;
 }
 
-int policy_grows(GrowWindow *w, int buffers, int most)
+void policy_buffer_late(GrowWindow *w, int64_t batch, int starved)
 {
-    /* Waiting alone asks for nothing: a slow disk is not helped by buffers. */
-    int grow = w->waits >= GROW_WAITS && w->shortage && buffers < most && buffers < POLICY_MOST_BUFFERS;
-    if (w->takes >= GROW_WINDOW || grow)
-        *w = (GrowWindow){0};
-    return grow;
+    w->waits++;
+    w->since++;
+    if (starved || !w->full)
+        return;
+    /* As policy_slots_wanted: two stalls, and few waits between them. */
+    const int64_t apart = batch - w->last;
+    w->stock = w->ebbed && apart <= EBBS_APART && 2 * w->since <= apart;
+    w->full = w->since = 0;
+    w->ebbed = 1;
+    w->last = batch;
+}
+
+void policy_buffer_counted(GrowWindow *w, int queued)
+{
+    w->counted++;
+    w->queued += queued;
+}
+
+void policy_buffer_short(GrowWindow *w, int full, int queued)
+{
+    w->shortage = 1;
+    w->full |= full;
+    w->useful |= full || !queued;
+}
+
+/* Half as many again: a stall is hidden after a few of them. */
+static int more_buffers(const GrowWindow *w, int buffers)
+{
+    if (w->stock)
+        return buffers + (buffers > 3 ? buffers / 2 : 1);
+    const int on_their_way =
+        w->waits >= GROW_WAITS && w->shortage && w->counted >= GROW_WAITS && 2 * w->queued < w->counted;
+    return buffers + on_their_way;
+}
+
+int policy_buffers_wanted(GrowWindow *w, int64_t batch, int buffers, int most)
+{
+    if (w->before && batch - w->grown >= GROW_TRIAL) {
+        const int before = w->before;
+        w->before = 0;
+        if (!w->useful) {
+            *w = (GrowWindow){.limit = before, .again = batch + GROW_AGAIN};
+            return before;
+        }
+    }
+    most = w->again > batch && w->limit < most ? w->limit : most;
+    most = most < POLICY_MOST_BUFFERS ? most : POLICY_MOST_BUFFERS;
+    int wanted = more_buffers(w, buffers);
+    wanted = wanted < most ? wanted : most;
+    const int grows = wanted > buffers;
+    w->stock = 0;
+    if (grows || w->takes >= GROW_WINDOW)
+        w->takes = w->waits = w->counted = w->queued = w->shortage = 0;
+    if (grows) {
+        w->before = buffers;
+        w->grown = batch;
+        w->useful = 0;
+    }
+    return grows ? wanted : buffers;
 }
 
 int policy_slots_wanted(SlotWindow *w, int64_t batch, int slots, int most)

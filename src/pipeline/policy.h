@@ -80,16 +80,41 @@ int64_t policy_segment_start(const SegmentDraw *d, int64_t samples, int64_t segm
  * disk, and the files have at most half as many bytes. 0 bytes of memory: unknown. */
 int policy_prefers_audio(uint64_t mel_bytes, uint64_t audio_bytes, uint64_t memory_bytes);
 
-/* Observations over some batches, to decide whether there are enough buffers. Zero-initialise. */
+/* Observations to decide how many device buffers there should be. Zero-initialise. */
 typedef struct GrowWindow {
+    /* Over some batches: */
     int takes;    /* number of batches that the consumer took */
     int waits;    /* number of those for which the model device had to wait */
+    int counted;  /* number of batches whose way through the feeder's stages is known */
+    int queued;   /* number of those that stood behind another one at a stage */
     int shortage; /* 1: the feeder had to wait for a buffer */
+    /* Stalls, as in SlotWindow: */
+    int full;     /* 1: since the last ebb all buffers held batches that were there */
+    int ebbed;    /* 1: these were used up before, ... */
+    int64_t last; /* ... the last time with this batch */
+    int since;    /* number of batches since then for which the model device waited */
+    int stock;    /* 1: full buffers were used up twice: more would have held more */
+    /* The last growth: */
+    int before;    /* number of buffers before it; 0: it has proved itself, or there was none */
+    int64_t grown; /* batch */
+    int useful;    /* 1: all of them were in use since, and no stage had a queue */
+    int limit;     /* more than so many did not help, ... */
+    int64_t again; /* ... and are not tried before this batch; 0: they were not tried */
 } GrowWindow;
 
-/* 1 if a buffer should be added: the model device waits, the feeder is short of buffers, and there are fewer
- * than `most`. Then, and when the window is full, a new window begins. */
-int policy_grows(GrowWindow *w, int buffers, int most);
+/* The model device waits for `batch`; call it once for each. starved: the feeder had to wait for its slot,
+ * which is for host slots to mend. */
+void policy_buffer_late(GrowWindow *w, int64_t batch, int starved);
+/* A batch has passed the feeder's stages. queued: it had to stand behind another one. */
+void policy_buffer_counted(GrowWindow *w, int queued);
+/* The feeder had to wait for a buffer. full: by then all others held batches that were on the model device.
+ * queued: the newest batch that was counted had to stand behind another one. */
+void policy_buffer_short(GrowWindow *w, int full, int queued);
+/* The number of buffers that there should be when the feeder begins `batch`. More where they help: stalls
+ * have used up full buffers twice within 64 batches, or the device waits although the feeder is short of
+ * buffers and no stage has a queue, so that batches are only on their way for long. As before the last growth
+ * if that did not help in 64 batches. A stage that is too slow makes a queue, and gets no buffers. */
+int policy_buffers_wanted(GrowWindow *w, int64_t batch, int buffers, int most);
 
 /* Observations to decide whether there are enough host slots. Zero-initialise. */
 typedef struct SlotWindow {

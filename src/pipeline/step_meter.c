@@ -14,6 +14,8 @@ int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, E
     m->samples = mem_calloc(METER_KEEP, sizeof *m->samples);
     int rc = m->samples ? d->ops->event_open(d, &m->previous_end, 1, err)
                         : err_set(err, ERR_NOMEM, "no memory for the step meter");
+    for (int i = 0; i <= METER_LAG && !rc; i++)
+        rc = d->ops->event_open(d, &m->asked[i], 1, err);
     for (int i = 0; i < METER_LAG && !rc; i++) {
         rc = d->ops->event_open(d, &m->start[i], 1, err);
         if (!rc)
@@ -38,10 +40,25 @@ void step_meter_close(StepMeter *m)
             if (all[k])
                 m->device->ops->event_close(all[k]);
     }
+    for (int i = 0; i <= METER_LAG; i++)
+        if (m->asked[i])
+            m->device->ops->event_close(m->asked[i]);
     if (m->previous_end)
         m->device->ops->event_close(m->previous_end);
     free(m->samples);
     *m = (StepMeter){0};
+}
+
+/* The time before step i in which the device had nothing to do, shared out between the consumer, which did
+ * something else, and the data. Times below zero are the resolution of the events. */
+static double idle_before(const StepMeter *m, int i, int asked, double *aside)
+{
+    const DeviceOps *ops = m->device->ops;
+    const double idle = fmax(0, ops->event_seconds(m->previous_end, m->start[i]));
+    *aside = 0;
+    if (m->has_asked[asked])
+        *aside = fmin(idle, fmax(0, ops->event_seconds(m->previous_end, m->asked[asked])));
+    return idle - *aside;
 }
 
 /* Reads the oldest outstanding step, waiting for its end. */
@@ -52,21 +69,26 @@ static int read_one(StepMeter *m, Err *err)
     int rc = ops->event_wait(m->end[i], err);
     if (rc)
         return rc;
-    /* A wait below zero is the resolution of the events. */
-    double sum = m->sum_took[i];
+    const int asked = (int)(m->read % (METER_LAG + 1));
+    double aside = 0, sum = m->sum_took[i];
     if (m->summed[i] && !(sum > 0))
         sum = ops->event_seconds(m->sum_start[i], m->sum_end[i]);
     double busy = ops->event_seconds(m->start[i], m->end[i]) - sum;
     const int follows = m->has_previous && !m->fresh[i];
-    double wait = follows ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
-    wait = wait > 0 ? wait : 0;
+    const double wait = follows ? idle_before(m, i, asked, &aside) : 0;
     if (m->counters) {
         counters_trace_set(m->counters, m->read, TRACE_STEP, busy);
         counters_trace_set(m->counters, m->read, TRACE_SUM, sum);
         counters_trace_set(m->counters, m->read, TRACE_WAIT, wait);
+        counters_trace_set(m->counters, m->read, TRACE_ASIDE, aside);
+        if (m->apart[i] || !follows)
+            counters_set_apart(m->counters, m->read);
     }
+    m->aside += aside;
+    if (m->apart[i])
+        m->apart_seconds += busy;
     /* The first steps fill the pipeline, and the first of all has no step before it. */
-    if (m->read >= m->skip && follows) {
+    if (m->read >= m->skip && follows && !m->apart[i]) {
         stats_add(&m->busy, busy);
         stats_add(&m->wait, wait);
         stats_add(&m->step, busy + wait + sum);
@@ -83,6 +105,8 @@ static int read_one(StepMeter *m, Err *err)
     }
     m->summed[i] = 0;
     m->sum_took[i] = 0;
+    m->apart[i] = 0;
+    m->has_asked[asked] = 0;
     /* The end stays readable while its place in the ring is recorded anew. */
     Event *kept = m->previous_end;
     m->previous_end = m->end[i];
@@ -90,6 +114,13 @@ static int read_one(StepMeter *m, Err *err)
     m->has_previous = 1;
     m->read++;
     return 0;
+}
+
+int step_meter_ask(StepMeter *m, Stream *s, Err *err)
+{
+    const int i = (int)(m->begun % (METER_LAG + 1));
+    m->has_asked[i] = 1;
+    return m->device->ops->event_record(m->asked[i], s, err);
 }
 
 /* The oldest outstanding step is read when its events are needed again. */
@@ -128,6 +159,8 @@ int step_meter_end(StepMeter *m, Stream *s, Err *err)
     m->begun++;
     return rc;
 }
+
+void step_meter_set_apart(StepMeter *m) { m->apart[m->begun % METER_LAG] = 1; }
 
 void step_meter_pause(StepMeter *m) { m->is_fresh = 1; }
 

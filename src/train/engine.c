@@ -26,6 +26,8 @@ void engine_poison(Engine *e, int64_t from, int64_t count)
     e->poison_count = count;
 }
 
+int engine_opens(const Engine *e) { return e->opens; }
+
 void engine_wish_stop(Engine *e) { e->wishes_stop = 1; }
 
 /* --- batches --- */
@@ -142,6 +144,7 @@ static int perform(Engine *e, Work w, void **graph, int uses, Err *err)
         return d->ops->run(e->stream, do_work, &w, sizeof w, timed ? STAGE_STEP : STAGE_NONE, err);
     }
     int rc = 0;
+    e->opens |= uses < 1 || (e->graphs && !*graph);
     /* The first use runs as it is: it opens what a capture must not open. */
     if (!e->graphs || uses < 1) {
         do_work(&w);
@@ -217,6 +220,7 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     s->first = first;
     s->last = last;
     s->whole = runs_whole(e, s);
+    e->opens = 0;
     int rc = d->copy_in(e->stream, &e->control->step, s->step, sizeof *s->step, err);
     if (!rc)
         rc = d->event_record(s->at[PHASE_FORWARD], e->stream, err);
@@ -229,6 +233,7 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     if (rc)
         return rc;
     shape->uses++;
+    s->opens = e->opens;
     if (last)
         rc = d->copy_out(e->stream, s->outcome, &e->control->outcome, sizeof *s->outcome, err);
     if (!rc)
@@ -259,6 +264,7 @@ static void read_slot(Engine *e, const Slot *s, StepResult *r)
     const Outcome *o = s->outcome;
     memset(r, 0, sizeof *r);
     r->step = s->number;
+    r->opens = s->opens;
     r->frames = (double)o->sums[SUM_FRAMES];
     for (int i = 0; i < TERM_COUNT; i++) {
         r->terms[i] = r->frames > 0 ? (double)o->sums[i] / r->frames : 0;

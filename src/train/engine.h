@@ -38,6 +38,7 @@ typedef struct StepResult {
     double seconds[PHASE_COUNT]; /* of all its batches. On GPUs most steps are timed as a whole, and
                                     divided like the last one that was done phase by phase */
     double exposed;              /* seconds of the backward pass in which it waited for the sum over ranks */
+    int opens;                   /* as engine_opens */
     int stop;                    /* a rank wishes to stop */
 } StepResult;
 
@@ -84,6 +85,9 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
 /* One batch of a step. step: number from 1. first, last: of its batches. lr: of the optimiser. With ranks the
  * last one sums gradients and losses over them. */
 int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *err);
+/* 1: the newest step was one of the first of its shape, for which the device opens and captures what the
+ * later ones use: its time says nothing about theirs. */
+int engine_opens(const Engine *e);
 /* From the next step on its result says, on all ranks, that this one wishes to stop. */
 void engine_wish_stop(Engine *e);
 /* Results of finished steps in order: 1 and *r, 0 when none has finished. wait: until the oldest outstanding

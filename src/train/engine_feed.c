@@ -22,5 +22,6 @@ static int take(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
 int engine_feed(Engine *e, Pipeline *p, StepMeter *meter, BatchInfo *info, Err *err)
 {
     Feed feed = {e, meter, info};
-    return pipeline_consume(p, engine_stream(e), take, &feed, err);
+    int rc = meter ? step_meter_ask(meter, engine_stream(e), err) : 0;
+    return rc ? rc : pipeline_consume(p, engine_stream(e), take, &feed, err);
 }

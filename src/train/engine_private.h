@@ -36,6 +36,7 @@ typedef struct Slot {
     Event *at[PHASE_COUNT + 1]; /* before each phase, and behind the last */
     int64_t number;             /* step */
     int first, last;            /* it began the step; the optimiser ran */
+    int opens;                  /* as engine_opens */
     int whole;                  /* as one graph: only the first and the last event happened */
 } Slot;
 
@@ -74,6 +75,7 @@ struct Engine {
     const CudaGraphOps *graphs; /* NULL: none */
     void *update_graph;
     int updates;
+    int opens; /* the newest step was one of the first of its shape: kernels were chosen, graphs captured */
     int64_t poison_from, poison_count;
     float *nan;        /* pinned */
     GradientSum *over; /* ranks; NULL: alone */

@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "audio/mel.h"
 #include "audio/normaliser.h"
@@ -23,7 +20,6 @@
 #include "dataset/audio_file.h"
 #include "judge/distance.h"
 
-#define NICENESS 10                    /* listening never takes time from training */
 #define LARGEST_FILE ((size_t)1 << 30) /* bytes of a recording */
 
 /* A sound and what is known of it. */
@@ -250,7 +246,7 @@ static void sum_up(Hearing *h, Heard *out)
 static void *listen_on(void *arg)
 {
     Hearing *h = arg;
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
+    thread_step_back(); /* listening never takes time from training */
     pthread_mutex_lock(&h->mutex);
     for (;;) {
         while (!h->stop && !(h->busy && !h->done))

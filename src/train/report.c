@@ -56,7 +56,7 @@ void report_step(Trainer *t, const StepResult *r)
     for (int p = 0; p < PHASE_COUNT; p++)
         i->phase[p] += r->seconds[p];
     /* As the step itself is measured: not in the first steps. */
-    if (t->meter.sample_count > 0)
+    if (t->meter.sample_count > 0 && !r->opens)
         for (int p = 0; p < PHASE_COUNT; p++)
             stats_add(&t->phase[p], r->seconds[p]);
 }
@@ -236,7 +236,7 @@ void report_line(Trainer *t, int64_t at, int last)
     write_line(t, &l);
     draw_line(t, &l);
     if (t->o.watch) {
-        TrainerView view = {t->pipeline, &t->meter, i->sample, at};
+        TrainerView view = {t->pipeline, &t->meter, i->sample, at, t->since};
         t->o.watch(t->o.watch_arg, &view, last);
     }
     *i = (Interval){.padded = p.padded_frames, .real = p.real_frames, .sample = t->meter.sample_count};

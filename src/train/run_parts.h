@@ -82,8 +82,10 @@ struct Trainer {
     double measure_from; /* clock */
     int64_t measure_step;
     double aside, measure_aside; /* seconds between steps, for validations and checkpoints; at measure_from */
-    int64_t first_step;          /* before this run */
-    int64_t saved;               /* step of the newest checkpoint of this run */
+    double beside[BESIDE_PREPARING]; /* seconds; the meter knows the others */
+    int64_t since;      /* batch, since the start, at which critics began to take part; 0: none */
+    int64_t first_step; /* before this run */
+    int64_t saved;      /* step of the newest checkpoint of this run */
     /* Running mean of the losses of steps that were made, the lowest that it was, and of the newest steps in
      * a row that were not made: sum and number. */
     double usual_loss, lowest_loss, left_out_loss;

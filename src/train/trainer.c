@@ -117,6 +117,9 @@ static int ask_critics(Trainer *t, Err *err)
         return 0;
     if (!t->state.critic_step && !t->measuring && cfg->critic_from < 1 &&
         (double)t->state.step >= cfg->critic_from * (double)t->total) {
+        PipelineReport p;
+        pipeline_report(t->pipeline, &p);
+        t->since = p.batches;
         t->state.critic_step = next;
         log_info(t->log,
                  "from step %lld on the critics take part: the voice learns to sound like the recordings",
@@ -142,6 +145,8 @@ static int one_step(Trainer *t, double lr, Err *err)
             rc = clip_trace_batch(t, err);
         if (!rc)
             rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err);
+        if (engine_opens(t->engine))
+            step_meter_set_apart(&t->meter);
         if (!rc)
             rc = step_meter_end(&t->meter, engine_stream(t->engine), err);
         if (rc)
@@ -196,7 +201,7 @@ static void take_written(Trainer *t)
 
 /* Copies the weights and hands them to the writer's thread. A checkpoint that is not written is no reason to
  * stop: it is said, and training goes on. */
-static int save(Trainer *t, int is_best, Err *err)
+static int write_checkpoint(Trainer *t, int is_best, Err *err)
 {
     if (!t->leads) {
         t->saved = t->state.step;
@@ -225,6 +230,14 @@ static int save(Trainer *t, int is_best, Err *err)
     }
     t->saved = t->state.step;
     return 0;
+}
+
+static int save(Trainer *t, int is_best, Err *err)
+{
+    const double from = clock_now();
+    int rc = write_checkpoint(t, is_best, err);
+    t->beside[BESIDE_SAVING] += clock_now() - from;
+    return rc;
 }
 
 /* Rank 0 has heard the voice; the others are told what follows. *better: the weights are the best now. */
@@ -284,15 +297,20 @@ static int afterwards(Trainer *t, int last, Err *err)
     int speaks = t->leads && t->samples && ((step % t->sample_step == 0 && !t->measuring) || last);
     const double from = validates || saves || speaks || last ? clock_now() : 0;
     int rc = from > 0 ? settle(t, err) : 0;
+    double begun = clock_now(), saving = t->beside[BESIDE_SAVING];
     if (last && t->leads)
         checkpoint_writer_end(t->writer);
     if (!rc && last && step % cfg->log_step)
         report_line(t, step, 1);
     if (!rc && validates)
         rc = validate(t, last, err);
+    if (validates)
+        t->beside[BESIDE_VALIDATION] += clock_now() - begun - (t->beside[BESIDE_SAVING] - saving);
+    begun = clock_now();
     if (!rc && speaks) {
         ranks_doing(t->o.ranks, RANK_SPEAKING, step);
         rc = t->copies ? copies_write(t, err) : samples_speak(t, err);
+        t->beside[BESIDE_SPEAKING] += clock_now() - begun;
     }
     if (!rc && saves && t->saved != step)
         rc = save(t, 0, err);
@@ -457,6 +475,13 @@ int trainer_run(Trainer *t, Err *err)
 
 /* --- what others see --- */
 
+const char *beside_name(BesideKind k)
+{
+    static const char *const names[BESIDE_COUNT] = {"validation", "speaking", "saving", "preparing",
+                                                    "reports"};
+    return names[k];
+}
+
 Pipeline *trainer_pipeline(Trainer *t) { return t->pipeline; }
 
 /* Times and shares of the steps that the meter has seen. */
@@ -476,6 +501,9 @@ static void sum_up_steps(const Trainer *t, TrainSummary *s)
     s->frames_per_s = all > 0 ? (double)t->frames * counted / all : NAN;
     for (int p = 0; p < PHASE_COUNT; p++)
         s->phase[p] = t->phase[p].n ? t->phase[p].mean : NAN;
+    memcpy(s->beside, t->beside, sizeof t->beside);
+    s->beside[BESIDE_PREPARING] = m->apart_seconds;
+    s->beside[BESIDE_REPORTS] = m->aside;
 }
 
 /* Memory, the GPU's load, and the pipeline's own report. */

@@ -25,7 +25,19 @@ typedef struct TrainerView {
     const StepMeter *meter;
     int64_t sample_from; /* of the meter: where the interval began */
     int64_t step;
+    int64_t since; /* batch, since the start, from which on a step is what it is now */
 } TrainerView;
+
+/* What a run does beside its steps; the model device stands still meanwhile. */
+typedef enum {
+    BESIDE_VALIDATION, /* with the clips that are spoken and compared in it */
+    BESIDE_SPEAKING,   /* samples */
+    BESIDE_SAVING,
+    BESIDE_PREPARING, /* the first steps of each shape: kernels are chosen, graphs captured */
+    BESIDE_REPORTS,   /* lines, logs, and what else the trainer does between two steps */
+    BESIDE_COUNT
+} BesideKind;
+const char *beside_name(BesideKind k);
 
 typedef struct TrainerOptions {
     const Config *cfg;
@@ -69,6 +81,7 @@ typedef struct TrainSummary {
     double step_mean, step_std;             /* seconds, of the run after its first steps */
     double wait_share, busy_share, padding; /* shares, likewise */
     double utterances_per_s, frames_per_s;
+    double beside[BESIDE_COUNT];      /* seconds; no step, and no waiting for data */
     double phase[PHASE_COUNT];        /* mean seconds */
     int ranks;                        /* that trained together */
     const char *transport;            /* between them */

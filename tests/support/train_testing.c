@@ -159,6 +159,7 @@ void job_prepare(Job *j, const char *folder, const char *more, JobOptions o)
         corpus_open_split(&j->validation, j->source, &j->cfg, SPLIT_VAL, &j->log, &j->err))
         fail_msg("%s", j->err.msg);
     j->options = (TrainerOptions){.cfg = &j->cfg,
+                                  .watch = o.watch,
                                   .data = j->devices.data,
                                   .model = j->devices.model,
                                   .sim = j->cfg.sim[0] ? &j->sim : NULL,

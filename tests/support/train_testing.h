@@ -46,7 +46,8 @@ const char *new_folder(void);
 typedef struct JobOptions {
     const char *stop_at; /* the run is stopped as by Ctrl-C when its log says this */
     int64_t poison_from, poison_count;
-    uint64_t model_cap, data_cap; /* bytes; 0: none */
+    uint64_t model_cap, data_cap;                                /* bytes; 0: none */
+    void (*watch)(void *arg, const TrainerView *view, int last); /* at every line; NULL: nobody */
 } JobOptions;
 
 typedef struct Job {
