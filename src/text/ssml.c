@@ -58,6 +58,7 @@ typedef struct Ssml {
     int blank, line;               /* a blank, a newline is to come before the next word */
     int paragraph;                 /* a pause is to come before the next word, unless a break was given */
     int broken;                    /* one was, since the last word */
+    double silence;                /* of all breaks so far */
     int words;                     /* there were some */
     Buf inside, as;                /* of say-as: its text, and how it is read */
     uint32_t interpret_as, format; /* of strings */
@@ -194,6 +195,11 @@ static void add_break(Ssml *d)
                     SSML_LONGEST_BREAK);
         seconds = SSML_LONGEST_BREAK;
     }
+    if (d->silence + seconds > SSML_MOST_SILENCE) {
+        markup_note(d->s, d->xml.from, "all breaks are longer than %.0f s, and are cut", SSML_MOST_SILENCE);
+        seconds = SSML_MOST_SILENCE - d->silence;
+    }
+    d->silence += seconds;
     d->broken = 1;
     control(d, MARKUP_BREAK, seconds, 0);
 }

@@ -6,6 +6,7 @@
 #include "text/markup.h"
 
 #define SSML_LONGEST_BREAK 60.0 /* seconds */
+#define SSML_MOST_SILENCE 600.0 /* seconds of all breaks: a short document must not make hours of sound */
 
 /* Each is 1, or 0 where the value has no meaning; m is then left as it is. */
 int ssml_rate(MarkupManner *m, const char *value);     /* "slow", "120%", "+10%", "1.5" */

@@ -13,6 +13,8 @@
 #define EMPHASIS_SEMITONES 2.0
 #define EMPHASIS_ENERGY 1.0
 #define MOST_SEMITONES 24.0
+#define SLOWEST 0.25 /* with the speed of the whole text; also what memory is taken for */
+#define FASTEST 4.0
 #define SILENT_MEL (-11.5129255f) /* log 1e-5, the least that mel_compute gives */
 
 /* --- wishes --- */
@@ -72,10 +74,11 @@ static double semitones(const MarkupManner *m, const Checkpoint *f)
     return fmax(-MOST_SEMITONES, fmin(sum, MOST_SEMITONES));
 }
 
-static SymbolManner symbol_manner(const MarkupManner *m, const Checkpoint *f)
+static SymbolManner symbol_manner(const MarkupManner *m, double speed, const Checkpoint *f)
 {
+    const double rate = fmax(SLOWEST / speed, fmin(m->rate, FASTEST / speed));
     const double pitch = semitones(m, f) + m->emphasis * EMPHASIS_SEMITONES;
-    return (SymbolManner){.stretch = (float)((1 + m->emphasis * EMPHASIS_STRETCH) / m->rate),
+    return (SymbolManner){.stretch = (float)((1 + m->emphasis * EMPHASIS_STRETCH) / rate),
                           .pitch = (float)normaliser_pitch_shift(pitch, f->pitch_deviation),
                           .energy = (float)(m->emphasis * EMPHASIS_ENERGY)};
 }
@@ -85,12 +88,13 @@ int voice_manner_prepare(SynthesisText *text, Buf *manner, Buf *pauses, const Vo
 {
     const VoiceWishes *w = &p->wishes;
     SymbolManner now = {.stretch = 1};
+    const double speed = text->speed > 0 ? text->speed : 1;
     buf_clear(manner);
     buf_clear(pauses);
     size_t turn = 0;
     for (int t = 0; w->turn_count && t < p->symbols; t++) {
         for (; turn < w->turn_count && w->turns[turn].symbol <= t; turn++)
-            now = symbol_manner(&w->turns[turn].manner, f);
+            now = symbol_manner(&w->turns[turn].manner, speed, f);
         buf_add(manner, &now, sizeof now);
     }
     for (size_t i = 0; i < w->pause_count; i++) {
