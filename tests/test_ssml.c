@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "base/rng.h"
 #include "support/folder_testing.h"
 #include "support/voice_testing.h"
 #include "text/format.h"
@@ -249,6 +249,85 @@ static void what_is_not_known_is_noted(void **state)
     assert_string_equal(notes[1].what, "rate=\"x\" of <prosody> is not understood");
     assert_string_equal(notes[2].what, "contour of <prosody> has no effect");
     markup_free(&m);
+}
+
+/* Elements inside each other in any order: every mark comes back, in order, and wishes are about symbols that
+ * are there. */
+static int random_document(Buf *out, Rng *r, int depth, int *marks)
+{
+    static const char *const words[] = {"old",  "hill.", "a", "3.5",   ",", "red",
+                                        "it's", "(so)",  "!", "No. 5", "x"},
+                             *const tags[] = {"emphasis",
+                                              "prosody rate='80%'",
+                                              "p",
+                                              "s",
+                                              "lang xml:lang='de'",
+                                              "prosody volume='soft'",
+                                              "sub alias='two words'",
+                                              "foo"};
+    for (int i = 0, n = (int)rng_below(r, 7); i < n; i++) {
+        const uint64_t kind = rng_below(r, 10);
+        if (kind < 5)
+            buf_printf(out, "%s%s", words[rng_below(r, sizeof words / sizeof *words)],
+                       rng_below(r, 4) ? " " : "");
+        else if (kind == 5)
+            buf_printf(out, "<break time='%dms'/>", (int)rng_below(r, 900));
+        else if (kind == 6)
+            buf_printf(out, "<mark name='m%d'/>", (*marks)++);
+        else if (depth < 6) {
+            const char *tag = tags[rng_below(r, sizeof tags / sizeof *tags)];
+            const int silent = *tag == 's' && tag[1] == 'u';
+            buf_printf(out, "<%s>", tag);
+            if (!silent)
+                random_document(out, r, depth + 1, marks);
+            buf_printf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
+        }
+    }
+    return *marks;
+}
+
+static void any_document_keeps_its_marks(void **state)
+{
+    const VoiceLimits limits = {30, 400}; /* sentences are cut */
+    const TextFormatUse use = {.phonemes = 1, .language = "en"};
+    Rng r;
+    rng_seed(&r, 7);
+    for (int k = 0; k < 300; k++) {
+        Buf text = {0};
+        Err err = {0};
+        VoiceLosses losses = {0};
+        VoicePart p;
+        int marks = 0, found = 0, rc = 0;
+        buf_str(&text, "<speak>");
+        random_document(&text, &r, 0, &marks);
+        buf_str(&text, " hill</speak>");
+        VoiceText t = {.p = text.data, .n = text.size};
+        assert_int_equal(voice_text_mark_up(&t, TEXT_FORMAT_AUTO, &use, NULL, &err), 0);
+        while ((rc = voice_text_next(&t, &p, lab.engine, "en", &limits, &losses, NULL, &err)) == 1) {
+            const VoiceWishes *w = &p.wishes;
+            for (size_t i = 0; i < w->mark_count; i++) {
+                char name[16];
+                snprintf(name, sizeof name, "m%d", found++);
+                if (strcmp(name, w->marks[i].name) || w->marks[i].symbol < 0 ||
+                    w->marks[i].symbol > p.symbols)
+                    fail_msg("%s in place of %s: %s", w->marks[i].name, name, text.data);
+            }
+            for (size_t i = 0; i < w->pause_count; i++)
+                if (w->pauses[i].from < (i ? w->pauses[i - 1].to : 0) ||
+                    w->pauses[i].from >= w->pauses[i].to || w->pauses[i].to > p.symbols)
+                    fail_msg("a pause from %d to %d of %d: %s", w->pauses[i].from, w->pauses[i].to, p.symbols,
+                             text.data);
+            for (size_t i = 1; i < w->turn_count; i++)
+                assert_true(w->turns[i].symbol >= w->turns[i - 1].symbol && w->turns[i].symbol < p.symbols);
+            voice_part_free(&p);
+        }
+        if (rc || found != marks)
+            fail_msg("%d, %d of %d marks: %s: %s", rc, found, marks, err.msg, text.data);
+        assert_true(t.manner.rate == 1 && t.manner.volume == 1 && t.manner.emphasis == 0);
+        voice_text_close(&t);
+        voice_losses_free(&losses);
+        buf_free(&text);
+    }
 }
 
 /* ---- W3C's examples ---- */
@@ -635,6 +714,7 @@ int main(void)
         cmocka_unit_test(documents_become_words_and_controls),
         cmocka_unit_test(losses_have_their_place),
         cmocka_unit_test(what_is_not_known_is_noted),
+        cmocka_unit_test(any_document_keeps_its_marks),
         cmocka_unit_test(examples_of_w3c_are_accepted),
         cmocka_unit_test(errors_have_line_and_column),
         cmocka_unit_test(hostile_documents_are_limited),

@@ -1,4 +1,5 @@
-/* speller.h - ICU's number and date formatters of one language. Private to numbers.c. Threads: one. */
+/* speller.h - ICU's number and date formatters of one language. For numbers.c and ssml_values.c. Threads:
+ * one. */
 #ifndef MYXTTS_SPELLER_H
 #define MYXTTS_SPELLER_H
 

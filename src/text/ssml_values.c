@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "text/speller.h"
 #include "text/unicode.h"
 
 typedef struct Label {
@@ -233,23 +234,28 @@ static void say_number(Buf *out, const char *p, size_t n)
             buf_add(out, p + i, 1);
 }
 
+/* In words, by ICU; a language without ordinals has a number. */
 static void say_ordinal(Buf *out, const char *p, size_t n, const char *language)
 {
-    static const struct {
-        const char *language, *ending;
-    } endings[] = {{"de", "."}, {"pl", "."}, {"cs", "."}, {"hu", "."}, {"tr", "."},
-                   {"fr", "e"}, {"nl", "e"}, {"es", "º"}, {"it", "º"}, {"pt", "º"}};
-    say_number(out, p, n);
-    if (!out->size || !is_digit(out->data[out->size - 1]))
-        return;
-    const long value = strtol(out->data + (out->size > 2 ? out->size - 2 : 0), NULL, 10);
-    if (!strcmp(language, "en")) {
-        const long last = value / 10 == 1 ? 0 : value % 10;
-        buf_str(out, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
-    }
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (!strcmp(endings[i].language, language))
-            buf_str(out, endings[i].ending);
+    enum { MOST_UNITS = 400 };
+    Speller sp = {0};
+    UErrorCode status = U_ZERO_ERROR;
+    UChar words[MOST_UNITS];
+    Buf number = {0};
+    say_number(&number, p, n);
+    const char *digits = number.data ? number.data : "";
+    const size_t count = strspn(digits, "0123456789");
+    speller_open(&sp, language);
+    const int32_t units =
+        sp.ordinal && count && count == number.size && count < 16
+            ? unum_formatInt64(sp.ordinal, strtoll(digits, NULL, 10), words, MOST_UNITS, NULL, &status)
+            : 0;
+    if (units > 0 && units < MOST_UNITS && U_SUCCESS(status))
+        unicode_append_utf16(out, (const uint16_t *)words, (size_t)units);
+    else
+        buf_add(out, digits, number.size);
+    speller_close(&sp);
+    buf_free(&number);
 }
 
 /* Figures in the order of the format ("mdy"): 1, and what is read as a date; 0: they are no date. */

@@ -407,7 +407,6 @@ static size_t with_breaks(const VoiceText *t, size_t n)
 static int read_sentence(Reader *d, VoiceText *t, VoicePart *part, size_t *n, Err *err)
 {
     const char *p = t->block.said.data + t->said;
-    const size_t whole = *n;
     for (int most = d->limits.usual;;) {
         int count, rc = read_piece(d, t, part, *n, most, &count, err);
         if (rc != TOO_LONG)
@@ -421,8 +420,8 @@ static int read_sentence(Reader *d, VoiceText *t, VoicePart *part, size_t *n, Er
             cut = cut_word(p, *n, count, most);
         if (!cut) /* one character, or a word of the lexicon, that is longer than all there is room for */
             return lose(d, t, t->from, 0, "its pronunciation is longer than the voice can speak", err);
-        *n = with_breaks(t, cut);
-        *n = *n < whole ? *n : cut;
+        const size_t more = with_breaks(t, cut);
+        *n = more < *n ? more : cut; /* shorter each time */
     }
 }
 
