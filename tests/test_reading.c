@@ -374,6 +374,15 @@ static void hostile_text_costs_linear_time(void **state)
                                            "http://"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         repeat(patterns[i], 300000);
+    /* What looks like a tag and never ends is not looked for without end. */
+    char open[4000];
+    size_t wasted = 0;
+    Tag t;
+    for (size_t i = 0; i < sizeof open; i++)
+        open[i] = "<!--"[i % 4];
+    for (size_t i = 0; i < sizeof open; i += 4)
+        assert_int_equal(html_tag(&t, open, sizeof open, i, &wasted), 0);
+    assert_in_range(wasted, sizeof open, 10 * sizeof open);
 }
 
 int main(void)
