@@ -3,6 +3,7 @@
 #include "support/folder_testing.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 
@@ -230,8 +231,12 @@ static void old_ones_make_room(void **state)
 
 static const char *dies_at; /* a name: the process ends just before a file gets it */
 
+static const char *waits_for; /* a file: before it is there, nothing gets a new name */
+
 int rename(const char *from, const char *to)
 {
+    while (waits_for && access(waits_for, F_OK))
+        usleep(1000);
     if (dies_at && strstr(to, dies_at))
         _exit(9);
     return renameat(AT_FDCWD, from, AT_FDCWD, to);
@@ -296,6 +301,45 @@ static void what_is_set_aside_comes_back(void **state)
     folder_remove(&aside);
 }
 
+/* mpirun kills its processes a second after Ctrl-C, and theirs with them. What was begun is ended. */
+static void a_kill_does_not_cost_the_last(void **state)
+{
+    enum { MOST_LOOKS_AT_IT = 60000 };
+    State *s = *state;
+    Folder other = folder_make();
+    char go[300];
+    int looks = 0;
+    snprintf(go, sizeof go, "%s", folder_file(&other, "go"));
+    pid_t child = fork();
+    if (child == 0) {
+        setpgid(0, 0);
+        waits_for = go;
+        open_writer(s, 10);
+        checkpoint_writer_outlive(s->w);
+        write_step(s, 3, 1);
+        _exit(0);
+    }
+    while (!strstr(folder_names(&s->f), ".tmp"))
+        usleep(1000);
+    assert_int_equal(kill(-child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    FILE *f = fopen(go, "w");
+    assert_non_null(f);
+    fclose(f);
+    while (!strstr(folder_names(&s->f), "best") && looks++ < MOST_LOOKS_AT_IT)
+        usleep(1000);
+    assert_int_equal(find(s, "auto"), 3);
+    assert_int_equal(find(s, "best"), 3);
+    /* Without a kill it is as ever. */
+    while (checkpoint_writer_open(&s->w, s->f.path, 10, &s->log, NULL)) /* the other one may still hold it */
+        usleep(1000);
+    checkpoint_writer_outlive(s->w);
+    assert_int_equal(write_step(s, 4, 0), 0);
+    assert_int_equal(find(s, "auto"), 4);
+    assert_non_null(strstr(checkpoint_writer_last_good(s->w), "step-00000004"));
+    folder_remove(&other);
+}
+
 static void room_is_looked_for_before_a_run(void **state)
 {
     State *s = *state;
@@ -323,6 +367,7 @@ int main(void)
         T(old_ones_make_room),
         T(the_only_one_goes_when_the_last_is_there),
         T(what_is_set_aside_comes_back),
+        T(a_kill_does_not_cost_the_last),
         T(room_is_looked_for_before_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

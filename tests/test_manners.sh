@@ -97,6 +97,9 @@ verdict too_small_to_train_in_is_said $?
 (ulimit -f 16 && timeout 20 "$bin" mel "$clips/wavs/$(cut -d'|' -f1 "$one/metadata.csv").wav" --output "$dir/limited.npy") >"$dir/log" 2>&1
 [ $? = 3 ] && grep -q 'File too large' "$dir/log" && [ ! -e "$dir/limited.npy" ]
 verdict a_limit_of_files_is_as_a_full_disk $?
+(ulimit -f 200 && timeout 60 "$bin" prepare --data-path "$clips" --cache-dir "$dir/limited") >"$dir/log" 2>&1
+[ $? = 3 ] && grep -q 'cannot write .*File too large' "$dir/log" && ! grep -qE 'phonemiser|rejected [1-9]' "$dir/log"
+verdict nor_does_it_cost_clips $?
 
 # ---- the demo's commands can be typed as they are printed ----
 eval "$(sed -n '/^quoted()/,/^}/p' tools/demo.sh)"

@@ -75,4 +75,25 @@ verdict one_rank_takes_the_same_way $?
 MYXTTS_MPI=/nowhere mpi 1 steps 5
 [ "$(cat "$dir/code")" = 0 ]
 verdict one_rank_needs_no_library $?
+
+# ---- Ctrl-C: mpirun kills its processes a second later ----
+bin=${MYXTTS_BIN:-build/myxtts}
+if [ -x "$bin" ]; then
+    small=()
+    for o in text-encoder audio-encoder decoder; do small+=(--$o-dim 16 --$o-layers 1 --$o-heads 2); done
+    env --default-signal=INT mpirun --allow-run-as-root --oversubscribe -n 2 "$bin" train --data-path tests/data/ljspeech --cache-dir "$dir/cache" \
+        --checkpoint-dir "$dir/run" --init-from none --model-gpu cpu "${small[@]}" --speaker-embedding-dim 8 --predictor-dim 8 --batch-size 1 \
+        --val-split 0 --listen-clips 0 --save-step 1000000 --max-steps 1000000 --epochs 1000000 --log-step 1 --verbose >"$dir/log" 2>&1 </dev/null &
+    launcher=$!
+    while kill -0 $launcher 2>/dev/null && ! grep -q '^\[rank 0\] step 5/' "$dir/log"; do sleep 0.1; done
+    kill -INT $launcher
+    wait $launcher
+    looks=0
+    while [ $looks -lt 600 ] && ! compgen -G "$dir/run/step-*.safetensors" >/dev/null; do
+        looks=$((looks + 1))
+        sleep 0.1
+    done
+    compgen -G "$dir/run/step-*.safetensors" >/dev/null
+    verdict a_checkpoint_is_there_after_Ctrl_C $?
+fi
 exit $failed

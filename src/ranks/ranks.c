@@ -466,6 +466,7 @@ int ranks_rank(const Ranks *r) { return r ? r->place.rank : 0; }
 int ranks_count(const Ranks *r) { return r ? r->place.count : 1; }
 int ranks_local(const Ranks *r) { return r ? r->local : 0; }
 int ranks_locals(const Ranks *r) { return r ? r->locals : 1; }
+int ranks_are_hurried(const Ranks *r) { return r && r->place.launcher == LAUNCHER_OPENMPI; }
 const char *ranks_transport(const Ranks *r) { return r ? r->transport->name : "none"; }
 
 const char *ranks_host(const Ranks *r, int rank)

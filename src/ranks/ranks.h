@@ -66,6 +66,10 @@ int ranks_locals(const Ranks *r); /* how many this host has */
 const char *ranks_host(const Ranks *r, int rank);
 const char *ranks_transport(const Ranks *r); /* "MPI", "TCP" or, without a handle, "none" */
 
+/* 1: whoever started the ranks kills them soon after it has asked them to end, as mpirun of OpenMPI does a
+ * second after Ctrl-C. */
+int ranks_are_hurried(const Ranks *r);
+
 /* ---- collective calls, host memory ---- */
 
 /* all [count][bytes]: what every rank gave as `mine`. */

@@ -33,6 +33,7 @@ static void become_worker(pid_t parent, int fd)
         signal(s, SIG_DFL);
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* libespeak-ng does with a file less than it would like */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

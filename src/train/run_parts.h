@@ -108,6 +108,7 @@ struct Trainer {
     uint64_t peak_model, peak_data; /* bytes in use at the most */
     FILE *trace;                    /* clip_trace.c; NULL: nobody counts */
     int64_t stop_after;             /* step after which all ranks stop; 0: nobody has asked */
+    int hurried;                    /* saved for a launcher that does not wait */
     Stats exposed;                  /* seconds of a step in which it waited for the sum over ranks */
     int stopped, early, gave_up, event_failed, checkpoint_failed;
     int32_t **sample_tokens; /* of text2audio_texts */

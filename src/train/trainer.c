@@ -341,6 +341,20 @@ static int has_to_stop(Trainer *t)
     return t->stop_after && t->state.step >= t->stop_after;
 }
 
+/* Agreeing on the last step takes a few steps, which is more than a launcher in a hurry waits for. So rank 0
+ * saves at once, and again when all have stopped. */
+static void save_in_a_hurry(Trainer *t)
+{
+    Err err = {0};
+    if (!t->leads || t->hurried || !is_stopped(t) || !ranks_are_hurried(t->o.ranks) ||
+        t->state.step <= t->saved)
+        return;
+    t->hurried = 1;
+    checkpoint_writer_outlive(t->writer);
+    if (settle(t, &err) || save(t, 0, &err))
+        log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, err.msg);
+}
+
 /* Steps until the last one, a request to stop, early stopping or an error. */
 static int run_steps(Trainer *t, Err *err)
 {
@@ -350,6 +364,7 @@ static int run_steps(Trainer *t, Err *err)
             t->stopped = 1;
             break;
         }
+        save_in_a_hurry(t);
         rc = one_step(t, trainer_rate(t, t->state.step + 1), err);
         /* The first steps are not like the others: what the GPU did in them does not count. */
         if (t->monitor && t->state.step == t->first_step + METER_SKIP)

@@ -53,6 +53,8 @@ void checkpoint_writer_drop_previous(CheckpointWriter *w);
 /* What is submitted next is the end of the run: on a full disk even the only old step makes room for it,
  * where that is enough. */
 void checkpoint_writer_end(CheckpointWriter *w);
+/* What is submitted from now on is written by a process of its own, which goes on when this one is killed. */
+void checkpoint_writer_outlive(CheckpointWriter *w);
 
 /* The weights of this step are known to be good: training went on from them. The newest such file stays,
  * however many are kept. */

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +45,7 @@ struct CheckpointWriter {
     enum { IDLE, READY, BUSY } state;
     int stop, result;
     Job job;
+    int outlives;                     /* a process of its own writes the next job; as is_last */
     int is_last;                      /* nothing comes after the next job; the owner's, as the job is */
     int64_t confirmed;                /* step whose weights are known to be good; -1: none */
     int warned_of_later;              /* the thread's */
@@ -402,6 +404,45 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
     return rc;
 }
 
+/* The numbers may lie in memory that a forked process does not have, as that which is pinned for a GPU. */
+static int copy_tensors(Job *job)
+{
+    for (int i = 0; i < job->n; i++) {
+        void *copy = job->tensors[i].bytes ? block_alloc(&job->block, job->tensors[i].bytes, 16) : NULL;
+        if (!copy && job->tensors[i].bytes)
+            return ERR_NOMEM;
+        if (copy)
+            memcpy(copy, job->tensors[i].data, job->tensors[i].bytes);
+        job->tensors[i].data = copy;
+    }
+    return 0;
+}
+
+/* In a process that nobody knows of, in a session of its own: it ends its work when this one is killed. */
+static int run_job_apart(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
+{
+    char name[48];
+    int status;
+    const pid_t child = copy_tensors(&w->job) ? -1 : fork();
+    if (child < 0)
+        return run_job(w, good);
+    if (child == 0) {
+        setsid();
+        signal(SIGINT, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGHUP, SIG_IGN);
+        signal(SIGPIPE, SIG_IGN);
+        _exit(-run_job(w, good));
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return ERR_WORKER;
+    if (!WIFEXITED(status))
+        return ERR_WORKER;
+    step_name(name, w->job.step);
+    return WEXITSTATUS(status) ? -WEXITSTATUS(status) : folder_join(good, w->dir, name, NULL);
+}
+
 /* Waits for a job, does it without the lock, leaves its result. A stop is obeyed when no job waits. */
 static void *writer_thread(void *arg)
 {
@@ -415,7 +456,7 @@ static void *writer_thread(void *arg)
             break;
         w->state = BUSY;
         pthread_mutex_unlock(&w->mutex);
-        int rc = run_job(w, good);
+        int rc = w->outlives ? run_job_apart(w, good) : run_job(w, good);
         pthread_mutex_lock(&w->mutex);
         memcpy(w->good, good, sizeof good);
         w->result = rc;
@@ -595,6 +636,13 @@ void checkpoint_writer_end(CheckpointWriter *w)
 {
     lock_idle(w);
     w->is_last = 1;
+    pthread_mutex_unlock(&w->mutex);
+}
+
+void checkpoint_writer_outlive(CheckpointWriter *w)
+{
+    lock_idle(w);
+    w->outlives = 1;
     pthread_mutex_unlock(&w->mutex);
 }
 
