@@ -20,6 +20,7 @@
 #include "text/text.h"
 
 #define MOST_ON_A_CORE 2.5e6 /* parameters that a core can train in hours */
+#define SMALLEST 5e6         /* parameters: there is no smaller network */
 #define MOST_PROBES 200      /* audio headers looked at to estimate what a cache will take */
 
 /* ---- not prepared yet ---- */
@@ -436,7 +437,7 @@ static void check_size(Survey *s)
 {
     Preflight *p = s->p;
     const double each = (double)s->plan.parameters / s->cores;
-    if (s->o->model->traits.host_memory && each > MOST_ON_A_CORE)
+    if (s->o->model->traits.host_memory && each > MOST_ON_A_CORE && (double)s->plan.parameters > SMALLEST)
         preflight_finding(
             s, (Finding){.severity = FINDING_WARNING,
                          .area = AREA_MEMORY,

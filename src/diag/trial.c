@@ -132,6 +132,8 @@ static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *
     Trial *s = arg;
     s->steps++;
     int rc = step_meter_begin_batch(&s->meter, stream, b->info.number, b->layout.bytes, err);
+    if (b->was_there)
+        step_meter_had_data(&s->meter);
     if (!rc && s->gang)
         rc = gang_step(s->gang, s->rank, &s->meter, stream, b->info.number, err);
     else if (!rc && !s->o->no_step)

@@ -12,6 +12,7 @@
 
 #define WARN_AGAIN 1000 /* steps: a run that goes on starving is not told so at every line */
 #define SKIP 16         /* batches, while the pipeline filled up */
+#define LEAST_SECONDS 2 /* of steps: what comes before is a beginning, not a rule */
 
 static int observe_run(Observation *o, const Watch *w, Pipeline *p, Err *err)
 {
@@ -110,7 +111,8 @@ static int is_worth_a_look(Watch *w, const TrainerView *view)
         all += (double)m->samples[i % METER_KEEP].step;
         stats_add(&steps, (double)m->samples[i % METER_KEEP].step);
     }
-    if (m->sample_count - first < 8 || all <= 0 || (w->warned && view->step - w->warned < WARN_AGAIN))
+    if (m->sample_count - first < 8 || m->step.mean * (double)m->step.n < LEAST_SECONDS ||
+        (w->warned && view->step - w->warned < WARN_AGAIN))
         return 0;
     w->wait = wait / all;
     return threshold_judge(LIMIT_WAIT, w->wait) != STATUS_GOOD ||

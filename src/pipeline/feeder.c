@@ -412,6 +412,7 @@ static int claim_buffer(Feeder *f, Buffer **out, Request *r, double seconds, Err
         if (f->o.inline_loading && f->ready_count == 0)
             watch_feeder_locked(f);
     }
+    f->request.waited |= waits;
     f->request.ran_dry |= waits && device_is_idle_locked(f);
     *r = f->request;
     if (!rc && (f->stopped || f->ready_count == 0))
@@ -492,6 +493,7 @@ int feeder_take(Feeder *f, DeviceBatch *batch, double seconds, Err *err)
                            .memory = b->final,
                            .ready = feeder_ready_event(f, b),
                            .items = b->items,
+                           .was_there = is_there && !request.waited && !f->o.synchronous,
                            .buffer = (int)(b - f->buffers)};
     return 0;
 }

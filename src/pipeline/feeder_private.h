@@ -35,6 +35,7 @@ typedef struct Request {
     int64_t order;   /* of the batch it asked for */
     int device_idle; /* its device had nothing left to do */
     int late;        /* ... and no batch was ready */
+    int waited;      /* no batch was ready when it asked, whatever its device did */
     int ran_dry;     /* ... or it had nothing left by the time there was one */
 } Request;
 

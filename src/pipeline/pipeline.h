@@ -46,6 +46,7 @@ typedef struct DeviceBatch { /* on the model device; valid from take to release 
     const uint8_t *memory; /* device memory; arrays at layout's offsets */
     Event *ready;          /* happens when the batch is complete; pipeline_await waits for it */
     const uint32_t *items; /* [info.count] which items of the corpus, in the order of the rows; host memory */
+    int was_there;         /* 1: it was complete when the consumer asked for it */
     int buffer;            /* private */
 } DeviceBatch;
 

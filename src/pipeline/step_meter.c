@@ -55,8 +55,8 @@ static double idle_before(const StepMeter *m, int i, int asked, double *aside)
 {
     const DeviceOps *ops = m->device->ops;
     const double idle = fmax(0, ops->event_seconds(m->previous_end, m->start[i]));
-    *aside = 0;
-    if (m->has_asked[asked])
+    *aside = m->had_data[i] ? idle : 0;
+    if (m->has_asked[asked] && !m->had_data[i])
         *aside = fmin(idle, fmax(0, ops->event_seconds(m->previous_end, m->asked[asked])));
     return idle - *aside;
 }
@@ -106,6 +106,7 @@ static int read_one(StepMeter *m, Err *err)
     m->summed[i] = 0;
     m->sum_took[i] = 0;
     m->apart[i] = 0;
+    m->had_data[i] = 0;
     m->has_asked[asked] = 0;
     /* The end stays readable while its place in the ring is recorded anew. */
     Event *kept = m->previous_end;
@@ -159,6 +160,8 @@ int step_meter_end(StepMeter *m, Stream *s, Err *err)
     m->begun++;
     return rc;
 }
+
+void step_meter_had_data(StepMeter *m) { m->had_data[m->begun % METER_LAG] = 1; }
 
 void step_meter_set_apart(StepMeter *m) { m->apart[m->begun % METER_LAG] = 1; }
 

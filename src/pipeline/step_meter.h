@@ -36,7 +36,8 @@ typedef struct StepMeter {
     Event *asked[METER_LAG + 1];
     int has_asked[METER_LAG + 1];
     int apart[METER_LAG];
-    Event *previous_end; /* end of the last step that was read */
+    int had_data[METER_LAG]; /* the batch was there when it was asked for: nobody waited for it */
+    Event *previous_end;     /* end of the last step that was read */
     int has_previous;
     int64_t begun, read;    /* number of steps begun, and of steps whose events were read */
     Stats step, wait, busy; /* of all steps but the first `skip` and those set apart */
@@ -66,6 +67,8 @@ int step_meter_sum(StepMeter *m, Stream *s, int end, Err *err);
  * steps begin. */
 void step_meter_sum_took(StepMeter *m, int64_t step, double seconds);
 int step_meter_end(StepMeter *m, Stream *s, Err *err);
+/* Between begin and end: its batch was complete when the consumer asked for it. */
+void step_meter_had_data(StepMeter *m);
 /* Between begin and end: this step does more than train (it captures a graph, say), and tells nothing about
  * the others. */
 void step_meter_set_apart(StepMeter *m);

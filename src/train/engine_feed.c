@@ -16,6 +16,8 @@ static int take(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
         *f->info = b->info;
     if (f->meter)
         rc = step_meter_begin_batch(f->meter, stream, b->info.number, b->layout.bytes, err);
+    if (f->meter && b->was_there)
+        step_meter_had_data(f->meter);
     return rc ? rc : engine_take(f->engine, b->memory, &b->layout, &b->info, err);
 }
 
