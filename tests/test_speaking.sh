@@ -36,6 +36,18 @@ fi
 ends_with an_unknown_ending_is_wrong_use 2 "${synth[@]}" --text Hi --output "$dir/x.aiff"
 log_has it_names_the_endings '\.wav, \.flac, \.ogg'
 
+# ---- SSML ----
+ends_with synth_speaks_ssml 0 "${synth[@]}" --json --output "$dir/marked.wav" "<speak>Hello <break time='2s'/><mark name='m'/> there.</speak>"
+log_has its_marks_come_back '"name": "m"'
+[ "$(stat -c %s "$dir/marked.wav")" -gt $(($(stat -c %s "$dir/speech.wav") + 44100 * 2)) ]
+verdict a_break_is_heard $?
+ends_with synth_takes_ssml_as_words 0 "${synth[@]}" --text-format plain --output "$dir/marked.wav" --overwrite "<speak>Hello"
+ends_with broken_ssml_is_an_error 3 "${synth[@]}" --output "$dir/marked.wav" --overwrite "<speak>Hello"
+log_has it_has_line_and_column 'line 1, column 1: the element <speak> is not closed'
+ends_with ssml_without_speak_is_an_error 3 "${synth[@]}" --ssml --output "$dir/marked.wav" --overwrite "Hello"
+log_has it_says_how_ssml_begins 'begins with <speak>'
+ends_with an_unknown_text_format_is_wrong_use 2 "${synth[@]}" --text-format rtf --output "$dir/marked.wav" --overwrite "Hello"
+
 # ---- the place is looked at before the voice is ----
 ends_with a_folder_that_is_not_there 3 "$bin" synth --checkpoint "$dir/no-voice" --text Hi --output "$dir/nowhere/x.wav"
 log_has it_is_the_folder_that_is_named 'nowhere/x\.wav'

@@ -563,6 +563,34 @@ static void breaks_are_exact_to_the_frame(void **state)
         }
 }
 
+/* Also where a long text is cut into blocks. */
+static void breaks_belong_to_the_sentence_before_them(void **state)
+{
+    const VoiceLimits limits = {400, 400};
+    Buf text = {0};
+    Err err = {0};
+    VoicePart p;
+    VoiceLosses losses = {0};
+    int parts = 0;
+    buf_str(&text, "<speak>");
+    for (int i = 0; i < 200; i++)
+        buf_printf(&text, "Old hill, and number %d. <break time='1s'/> ", i);
+    buf_str(&text, "</speak>");
+    VoiceText t = {.p = text.data, .n = text.size};
+    assert_int_equal(voice_text_mark_up(&t, TEXT_FORMAT_AUTO, &(TextFormatUse){.phonemes = 1}, NULL, &err),
+                     0);
+    while (voice_text_next(&t, &p, lab.engine, "en", &limits, &losses, NULL, &err) == 1) {
+        const VoicePause *last = &p.wishes.pauses[p.wishes.pause_count - 1];
+        assert_true(p.wishes.pause_count == (parts ? 2 : 1) && last->seconds == 1 && last->to == p.symbols);
+        assert_true(!parts || p.wishes.pauses[0].seconds == 0);
+        parts++;
+        voice_part_free(&p);
+    }
+    assert_int_equal(parts, 200);
+    voice_text_close(&t);
+    buf_free(&text);
+}
+
 /* The sum of the durations, and the mean pitch and energy, of a word of the first part. */
 static double measure(const Said *s, int word, double *pitch, double *energy)
 {
@@ -735,6 +763,7 @@ int main(void)
         cmocka_unit_test(errors_have_line_and_column),
         cmocka_unit_test(hostile_documents_are_limited),
         cmocka_unit_test(breaks_are_exact_to_the_frame),
+        cmocka_unit_test(breaks_belong_to_the_sentence_before_them),
         cmocka_unit_test(rate_pitch_and_emphasis_are_measured),
         cmocka_unit_test(volume_is_measured_on_the_sound),
         cmocka_unit_test(marks_have_their_times),

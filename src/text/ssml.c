@@ -416,7 +416,9 @@ int ssml_read(Markup *s, const char *p, size_t n, const TextFormatUse *use, Err 
         rc = failed ? failed : rc;
     }
     if (rc == ERR_DATA)
-        err_hint(err, "a text that only looks like SSML is spoken with the text format 'plain'");
+        err_hint(err, ssml_is(p, n)
+                          ? "a text that only looks like SSML is spoken with the text format 'plain'"
+                          : "SSML begins with <speak> and ends with </speak>");
     xml_close(&d->xml);
     buf_free(&d->inside);
     buf_free(&d->as);

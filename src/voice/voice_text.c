@@ -92,7 +92,7 @@ static size_t cut_paragraph(const char *p, size_t n)
 
 /* Sentences in one language are read together, so that what stands before a full stop is read with what
  * stands behind it. Where the language is that of the text itself, each sentence may have another. */
-static size_t block_size(const Reader *d, const VoiceText *t)
+static size_t block_words(const Reader *d, const VoiceText *t)
 {
     const char *p = t->p + t->taken;
     const size_t n = t->n - t->taken;
@@ -109,6 +109,21 @@ static size_t block_size(const Reader *d, const VoiceText *t)
         if (strcmp(first, next))
             break;
         end += more;
+    }
+    return end;
+}
+
+/* With the controls behind its words: a break belongs to the sentence before it. */
+static size_t block_size(const Reader *d, const VoiceText *t)
+{
+    const char *p = t->p + t->taken;
+    const size_t n = t->n - t->taken, size = block_words(d, t);
+    size_t end = size;
+    for (size_t i = size; t->markup && i < n && p[i] != '\n';) {
+        if (unicode_next(p, n, &i) == MARKUP_CONTROL)
+            end = i;
+        else if (p[i - 1] != ' ')
+            break;
     }
     return end;
 }
