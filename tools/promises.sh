@@ -180,7 +180,7 @@ eight_sections() {
     has '^ISSUES' && has '^RECOMMENDATIONS' && has '^CONFIGURATION CHANGES' && has '^VERDICT'
 }
 one_page() {
-    cp "$work/report" "$out"
+    cp "$work/report.html" "$out"
     has '<html' && has '<svg' && lacks '<script' && lacks '(src|href)="http'
 }
 storage_speed() { has '1 MiB reads +[0-9.]+ ms' && has 'asynchronous, by worker threads'; }
@@ -352,7 +352,7 @@ all_promises() {
     promise "It says whether host memory and disk are enough" "myxtts validate --config F" room
 
     promise "One report has eight sections, issues, recommendations and changes to make, also as a file" "myxtts diagnose --config F --num-batches 12 --output REPORT" eight_sections
-    promise "The report is also one page to send to somebody" "myxtts diagnose --config F --num-batches 12 --html REPORT" one_page
+    promise "The report is also one page to send to somebody" "myxtts diagnose --config F --num-batches 12 --html REPORT.html" one_page
     promise "It measures the disk and says which way of loading is in use" "myxtts diagnose --config F --num-batches 12 --sim step_ms=5 --data-gpu sim0 --model-gpu sim1" storage_speed
     promise "A slow disk is named" "myxtts diagnose --config F --sim read_ms=60,step_ms=20 --data-gpu sim0 --model-gpu sim1 --num-batches 60 --json" slow_disk
     promise "Too few workers are named, with how many would do" "myxtts diagnose --config F --sim decode_ms=80,step_ms=20 --num-workers 2 --data-gpu sim0 --model-gpu sim1 --num-batches 60 --json" few_workers

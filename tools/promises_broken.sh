@@ -27,7 +27,7 @@ sabotage() { # the check's name
         gpu_or_why) edit='/GPUs +/d' ;;
         room) edit='/host memory/d' ;;
         eight_sections) after='sed -i "/^\[5\] /d" $work/report' ;;
-        one_page) after='echo "<script>" >>$work/report' ;;
+        one_page) after='echo "<script>" >>$work/report.html' ;;
         storage_speed) edit='/1 MiB reads/d' ;;
         slow_disk) argedit='s/read_ms=60,//' ;;
         few_workers) argedit='s/decode_ms=80,//' ;;
