@@ -491,8 +491,9 @@ static void mind_others(Verdict *v, const Observation *o)
     const double uneven =
         o->period > 0 ? fmax(o->disturbed, sqrt(o->disturbed * OTHERS_TURN / o->period)) : 0;
     /* Threads that read and decode are late themselves, and hide the rule in what looks like jitter. */
-    const int by_threads = v->swing.kind == SWING_JITTER && v->swing.stage >= 0 &&
-                           is_work_of_workers(o, (StageId)v->swing.stage);
+    const int stage = v->swing.stage;
+    const int by_threads = v->swing.kind == SWING_JITTER && stage >= 0 &&
+                           (stage == STAGE_READ || is_work_of_workers(o, (StageId)stage));
     if (swing_is_fault(&v->swing) && v->swing.variation < uneven * (by_threads ? OTHERS_HIDE : 1)) {
         v->disturbed = 1;
         v->swing = (Swing){.stage = -1, .status = STATUS_UNKNOWN, .variation = v->swing.variation};
