@@ -172,12 +172,13 @@ static void test_swings(void **state)
 static void test_lengths(void **state)
 {
     const Machine m = {"", FAST "step_ms=20,jitter=0.05", 2, 8, 8, 1, "", "", 0};
-    for (int jitters = 0; jitters < 2; jitters++)
+    for (int i = 0; i < 3; i++)
         for (int many = 0; many < 2; many++) { /* a few lengths, and one of its own for each batch */
             Observation o;
             Swing s;
             Err err = {0};
             Rng rng;
+            const int jitters = i == 1, once = i == 2; /* once: one step that is far too long is no jitter */
             rng_seed(&rng, 3);
             make_observation(&o, &m);
             for (int k = 0; k < BATCHES; k++) {
@@ -186,6 +187,8 @@ static void test_lengths(void **state)
                 if (jitters)
                     o.trace[TRACE_STEP][k] *= (float)exp(1.1 * rng_normal(&rng));
             }
+            if (once)
+                o.trace[TRACE_STEP][100] = 4;
             measure_steps(&o);
             assert_int_equal(swing_judge(&s, &o, &err), 0);
             print_message("variation %.2f, by lengths %.2f, rest %.2f: %s\n", s.variation, s.by_lengths,
