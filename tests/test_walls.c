@@ -1,5 +1,7 @@
 /* test_walls.c - what the doctor says of several faults at once (walls), and of steps that come unevenly (the
  * one rule of swings), on machines that are made of drawn times. */
+#include "base/disturbance.h"
+#include "base/thread.h"
 #include "support/doctor_testing.h"
 #include "support/pipeline_testing.h"
 
@@ -170,12 +172,13 @@ static void test_swings(void **state)
 static void test_lengths(void **state)
 {
     const Machine m = {"", FAST "step_ms=20,jitter=0.05", 2, 8, 8, 1, "", "", 0};
-    for (int jitters = 0; jitters < 2; jitters++)
+    for (int i = 0; i < 3; i++)
         for (int many = 0; many < 2; many++) { /* a few lengths, and one of its own for each batch */
             Observation o;
             Swing s;
             Err err = {0};
             Rng rng;
+            const int jitters = i == 1, once = i == 2; /* once: one step that is far too long is no jitter */
             rng_seed(&rng, 3);
             make_observation(&o, &m);
             for (int k = 0; k < BATCHES; k++) {
@@ -184,6 +187,8 @@ static void test_lengths(void **state)
                 if (jitters)
                     o.trace[TRACE_STEP][k] *= (float)exp(1.1 * rng_normal(&rng));
             }
+            if (once)
+                o.trace[TRACE_STEP][100] = 4;
             measure_steps(&o);
             assert_int_equal(swing_judge(&s, &o, &err), 0);
             print_message("variation %.2f, by lengths %.2f, rest %.2f: %s\n", s.variation, s.by_lengths,
@@ -224,11 +229,58 @@ static void test_bursts(void **state)
     }
 }
 
+/* ---- other programs ---- */
+
+/* What they may have made is not named; what is larger than that is. */
+static void test_disturbed(void **state)
+{
+    static const struct {
+        const char *sim;
+        double disturbed;
+        int says_so;
+        const char *stage;
+    } cases[] = {
+        {"read_ms=22,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20", 0, 0, "read"},
+        {"read_ms=22,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20", 0.8, 1, "none"},
+        {"read_ms=60,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20", 0.8, 0, "read"},
+        {FAST "step_ms=20,jitter=step:0.4", 0, 0, "none"},
+        {FAST "step_ms=20,jitter=step:0.4", 0.8, 1, "none"},
+        {FAST "step_ms=20", 0.8, 0, "none"}, /* nothing was found: others have not made that */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Observation o;
+        Err err = {0};
+        Machine m = {.sim = cases[i].sim, .workers = 2, .slots = 8, .most_buffers = 8, .two = 1};
+        Verdict *v = calloc(1, sizeof *v);
+        assert_non_null(v);
+        make_observation(&o, &m);
+        measure_steps(&o);
+        o.disturbed = cases[i].disturbed;
+        assert_int_equal(doctor_judge(v, &o, &err), 0);
+        const int step = v->stage == STAGE_STEP; /* is the limit, as it should be */
+        const char *stage = v->stage < 0 || step ? "none" : stage_name((StageId)v->stage);
+        if (v->disturbed != cases[i].says_so || strcmp(stage, cases[i].stage) != 0 ||
+            (strstr(v->sentence, "Too disturbed to judge") != NULL) != cases[i].says_so ||
+            (cases[i].says_so && (v->wall_count || swing_is_fault(&v->swing))))
+            fail_msg("case %zu: %d, %s: %s", i, v->disturbed, stage, v->sentence);
+        observation_close(&o);
+        free(v);
+    }
+    /* Threads that wait for each other are not disturbed by anybody. */
+    const double cores = thread_cores();
+    const Disturbance a = {.now = 10, .own = 5, .busy = 100, .delay = 1},
+                      alone = {.now = 12, .own = 7, .busy = 102.1, .delay = 2},
+                      beside = {.now = 12, .own = 7, .busy = 102 + cores, .delay = 2};
+    assert_true(disturbance_between(&a, &alone) == 0);
+    assert_true(fabs(disturbance_between(&a, &beside) - 0.5) < 1e-9);
+    assert_true(disturbance_between(&(Disturbance){0}, &beside) == 0); /* not known */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_walls),   cmocka_unit_test(test_synchronous), cmocka_unit_test(test_swings),
-        cmocka_unit_test(test_lengths), cmocka_unit_test(test_bursts),
+        cmocka_unit_test(test_walls),     cmocka_unit_test(test_synchronous), cmocka_unit_test(test_swings),
+        cmocka_unit_test(test_disturbed), cmocka_unit_test(test_lengths),     cmocka_unit_test(test_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

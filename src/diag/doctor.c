@@ -22,6 +22,7 @@
 #define OUTLIER_SHARE 0.05 /* of the time of steps */
 #define SPARE_DISK 0.85    /* a disk that works less of the time than this has some to spare */
 #define OTHERS_PART 0.4    /* of the time that threads stood in line: so much may have held the training up */
+#define OTHERS_HIDE 3.0    /* times as much jitter of threads as others may have made is theirs, too */
 #define OTHERS_TURN 10e-3  /* s: what a program keeps a core for when it has its turn */
 #define NEARLY_ALL 0.8     /* of what a stage without any time would give */
 
@@ -489,7 +490,11 @@ static void mind_others(Verdict *v, const Observation *o)
      * all. */
     const double uneven =
         o->period > 0 ? fmax(o->disturbed, sqrt(o->disturbed * OTHERS_TURN / o->period)) : 0;
-    if (swing_is_fault(&v->swing) && v->swing.variation < uneven) {
+    /* Threads that read and decode are late themselves, and hide the rule in what looks like jitter. */
+    const int stage = v->swing.stage;
+    const int by_threads = v->swing.kind == SWING_JITTER && stage >= 0 &&
+                           (stage == STAGE_READ || is_work_of_workers(o, (StageId)stage));
+    if (swing_is_fault(&v->swing) && v->swing.variation < uneven * (by_threads ? OTHERS_HIDE : 1)) {
         v->disturbed = 1;
         v->swing = (Swing){.stage = -1, .status = STATUS_UNKNOWN, .variation = v->swing.variation};
     }

@@ -152,7 +152,7 @@ static void write_remedy(Wall *wall, const Verdict *v, const Observation *w, int
     else if (v->cause == CAUSE_BUFFERS)
         advice = "More of both: prefetch_buffer_size and pipeline_buffer_size.";
     else if (v->cause == CAUSE_STALL)
-        advice = "Look for what comes back at that rate: a background job, a flush, a validation, a garbage "
+        advice = "Look for what comes back at that rate: a background job, a flush, a garbage "
                  "collection, the network file system. More buffers hide what is short.";
     else if (v->cause == CAUSE_OUTLIERS)
         advice = "Look at the longest clips: a smaller max_mel_frames or more length_buckets evens the "

@@ -36,7 +36,7 @@ typedef struct Work {
     ForecastSettings settings; /* with a trainer, where there was none */
     float *seen;               /* [n] step times */
     float *fit[TRACE_COUNT];   /* [n] what the length of each batch makes of the times of each stage */
-    float *scratch;            /* [n] */
+    float *scratch, *spare;    /* [n] */
     float *memory;             /* all of these */
     int lengths;               /* number of parameters that lengths have in a fit; 1: all are alike */
 } Work;
@@ -245,8 +245,9 @@ static void write_words(Swing *s, const Observation *o)
     const char *times = s->assumed ? "The step times of a trainer would" : "Step times";
     if (s->kind == SWING_LENGTHS)
         snprintf(s->sentence, sizeof s->sentence,
-                 "%s vary by %.0f %%, and the lengths of the clips explain %.0f %% of that.", times, shown,
-                 100 * s->by_lengths);
+                 "%s vary by %.0f %%, and the lengths of the clips explain %.0f %% of that%s.", times,
+                 s->usual > 0 ? 100 * s->usual : shown, 100 * s->by_lengths,
+                 s->usual > 0 ? ", apart from a few that are far longer" : "");
     else if (s->kind == SWING_PERIODIC)
         snprintf(s->sentence, sizeof s->sentence,
                  "%s vary by %.0f %%%s: stage %s takes longer every %d steps.", times, shown, lengths, stage,
@@ -279,7 +280,7 @@ static double most_jitter(const Swing *s)
 }
 
 /* The part of the variation that lengths do not explain, without steps that are long once in a long time. */
-static double usual_rest(const Swing *s, const Work *w)
+static double usual_rest(Swing *s, const Work *w)
 {
     const Observation *o = w->o;
     double usual;
@@ -287,7 +288,10 @@ static double usual_rest(const Swing *s, const Work *w)
     const int64_t rare = outliers_remove(w->scratch + o->from, w->seen + o->from, n, &usual);
     if (rare == 0 || (double)rare > RARE * (double)n)
         return s->rest;
-    return variation_of(w->scratch, o) * sqrt(1 - s->by_lengths);
+    const int parameters = fit_lengths(w->spare, w->scratch, o);
+    s->by_lengths = fmax(s->by_lengths, explained(w->scratch, w->spare, o, parameters));
+    s->usual = variation_of(w->scratch, o);
+    return s->usual * sqrt(1 - s->by_lengths);
 }
 
 static int judge(Swing *s, Work *w, Err *err)
@@ -309,12 +313,13 @@ static int judge(Swing *s, Work *w, Err *err)
     if (rc)
         return rc;
     s->rest = shown * sqrt(1 - s->by_lengths);
-    if (s->rest < limit->good)
+    const double usual = usual_rest(s, w);
+    if (fmin(s->rest, usual) < limit->good && s->by_lengths >= WORTH_SAYING)
         s->kind = SWING_LENGTHS;
     else {
         rc = find_stage(s, w, err);
         s->status = STATUS_ACCEPTABLE;
-        if (!rc && (s->period || usual_rest(s, w) > most_jitter(s))) {
+        if (!rc && (s->period || usual > most_jitter(s))) {
             s->kind = s->period ? SWING_PERIODIC : SWING_JITTER;
             s->status = STATUS_BAD;
         } else
@@ -329,11 +334,12 @@ int swing_judge(Swing *s, const Observation *o, Err *err)
     *s = (Swing){.stage = -1, .status = STATUS_GOOD};
     Work w = {.o = o};
     size_t n = (size_t)o->n + 1;
-    w.memory = mem_calloc((TRACE_COUNT + 2) * n, sizeof *w.memory);
+    w.memory = mem_calloc((TRACE_COUNT + 3) * n, sizeof *w.memory);
     if (!w.memory)
         return err_set(err, ERR_NOMEM, "no memory for the times of %lld steps", (long long)o->n);
     w.seen = w.memory;
     w.scratch = w.memory + n;
+    w.spare = w.memory + (size_t)(TRACE_COUNT + 2) * n;
     for (int t = 0; t < TRACE_COUNT; t++)
         w.fit[t] = w.memory + (size_t)(t + 2) * n;
     int rc = judge(s, &w, err);

@@ -19,6 +19,7 @@ typedef enum { SWING_NONE, SWING_LENGTHS, SWING_PERIODIC, SWING_JITTER } SwingKi
 
 typedef struct Swing {
     double variation;  /* deviation / mean of step times, as measured */
+    double usual;      /* variation without a few steps that are far longer; 0: there are none */
     double by_lengths; /* share of their variance that the lengths of the batches explain */
     double rest;       /* variation that is left, of the steps that a trainer sees */
     SwingKind kind;
