@@ -80,7 +80,7 @@ verdict one_rank_needs_no_library $?
 bin=${MYXTTS_BIN:-build/myxtts}
 if [ -x "$bin" ]; then
     small=()
-    for o in text-encoder audio-encoder decoder; do small+=(--$o-dim 16 --$o-layers 1 --$o-heads 2); done
+    for o in text-encoder audio-encoder decoder; do small+=("--$o-dim" 16 "--$o-layers" 1 "--$o-heads" 2); done
     env --default-signal=INT mpirun --allow-run-as-root --oversubscribe -n 2 "$bin" train --data-path tests/data/ljspeech --cache-dir "$dir/cache" \
         --checkpoint-dir "$dir/run" --init-from none --model-gpu cpu "${small[@]}" --speaker-embedding-dim 8 --predictor-dim 8 --batch-size 1 \
         --val-split 0 --listen-clips 0 --save-step 1000000 --max-steps 1000000 --epochs 1000000 --log-step 1 --verbose >"$dir/log" 2>&1 </dev/null &

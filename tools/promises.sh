@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the guides of the Python ancestor promised, each with the command that shows it here, run and checked. usage:
 #   tools/promises.sh [BUILD [N...]]   run them all (or those numbers) on data made here, one line each, and `N kept, N broken, N skipped`
-#   tools/promises.sh --break [BUILD [N...]]   break what each one checks (tools/promises_broken.sh) and see the check fail
+#   tools/promises.sh --break [BUILD [N...]]   where all are kept: break what each one checks (tools/promises_broken.sh), see its check fail
 #   tools/promises.sh --table          print the table of docs/TOOLS.md
 #   tools/promises.sh --check          compare that table with docs/TOOLS.md
 # In the commands F is a configuration (the smallest network, and the folder of the data), DIR is that folder, RUN and RUN2 are folders of
@@ -379,7 +379,7 @@ all_promises() {
     promise "A batch that does not fit is refused before the first step, with one that does" "myxtts train --config F --checkpoint-dir RUN --model-gpu-memory 150 --max-steps 10" refused
     promise "48 clips fit on a GPU of 24 GB" "myxtts validate --config F --model-size tiny --batch-size 48 --sim memory_gb=24 --data-gpu sim0 --model-gpu sim0" fits
 
-    promise "Training reads the configuration file, says where each setting comes from, and ends with a verdict" "myxtts train --config F --checkpoint-dir RUN --max-steps 30 --log-step 15 --batch-size 8" reads_config
+    promise "Training reads the configuration file, says where each setting comes from, and ends with a verdict" "myxtts train --config F --checkpoint-dir RUN --max-steps 30 --log-step 15 --batch-size 8 --verbose" reads_config
     promise "Step time, variation, throughput and waiting are in the log" "grep '\"event\":\"step\"' RUN/log.jsonl | tail -1" logged
     promise "Training goes on where it stopped" "myxtts train --config F --checkpoint-dir RUN --max-steps 40 --log-step 10 --batch-size 8" resumes
     promise "A run that starves is told so, with the cause" "myxtts train --config F --checkpoint-dir RUN-slow --sim read_ms=300 --data-gpu sim0 --model-gpu sim1 --max-steps 32 --log-step 16 --batch-size 2" starving
