@@ -81,16 +81,15 @@ static void spread(double *x, size_t n, double *median, double *deviation)
  * nothing against either. */
 static double bad_cost(const VoiceFacts *f, double *x)
 {
-    double usual, other;
-    size_t n = 0;
+    double median[2];
     for (int k = 0; k < 2; k++) {
-        n = 0;
+        size_t n = 0;
         for (size_t i = 0; i < f->clip_count; i++)
             if (f->clip[i].other > 0)
                 x[n++] = k ? f->clip[i].other : f->clip[i].cost;
-        *(k ? &other : &usual) = stats_percentile(x, n, 0.5);
+        median[k] = stats_percentile(x, n, 0.5);
     }
-    return usual + SUSPECT_WAY * (other - usual);
+    return median[0] + SUSPECT_WAY * (median[1] - median[0]);
 }
 
 /* A text that is not said fits its clip as badly as another clip's text does. */

@@ -335,7 +335,7 @@ static int write_instead(CheckpointWriter *w, const char *path, uint64_t bytes, 
     char old[CHECKPOINT_PATH_SIZE];
     struct stat st;
     StepFile only;
-    Aside aside;
+    Aside aside = {0};
     Err why = {0};
     if (!find_only(w, old, &only, job->step - 1, bytes) || stat(old, &st) || st.st_nlink != 1)
         return ERR_NOSPACE;
