@@ -110,7 +110,7 @@ static void digits_of(char *out, size_t cap, const char *said)
             group = 0;
         } else if (value >= 0) {
             /* A second number without a power between: groups are said one by one. */
-            if (group >= 0 && !total && !(group % 100 == 0 && group && value < 100) &&
+            if (group >= 0 && !total && !(group % 100 == 0 && group && value > 0 && value < 100) &&
                 !(in_tens && value && value < 10)) {
                 used += (size_t)snprintf(out + used, cap - used, "%lld", group);
                 group = 0;
