@@ -244,6 +244,8 @@ static void characters_cost_themselves(void **state)
     PARTS("One [[h𝄞ɪl]] two.", &usual, "One [[h𝄞ɪl]] two.", 1);
     PARTS("One ؁\U000f5c3a two.", &usual, "One ؁ two.", 1);
     PARTS("One ────── ★★★★★★ two.", &usual, "One black star two.", 0);
+    /* A mark of another script, one that its letter cannot have, and a sign that is a row of signs in one. */
+    PARTS("One Nિ, Ḽ̃ ⩶ === हि two.", &usual, "One N, Ḽ three consecutive equals signs hi two.", 0);
 }
 
 /* libespeak-ng 1.51 goes on in another language behind these. */

@@ -277,6 +277,22 @@ static int is_cleaners(uint32_t cp)
     return cp < 0x180 || in(cp, 0x2000, 0x20CF) || in(cp, 0x2150, 0x215F) || in(cp, 0x2200, 0x22FF);
 }
 
+/* Three or more of one of these, in a row or with blanks between them, are a line and no signs: its bytes, or
+ * 0. Nothing but blanks stands beside it. */
+static size_t ornament_size(const char *text, size_t n, size_t at)
+{
+    size_t end = at, count = 0;
+    if (!strchr("=-*_~#+<>", text[at]) || (at && text[at - 1] != ' ') ||
+        (at > 1 && text[at - 2] == text[at])) /* it was looked at from its beginning */
+        return 0;
+    while (end < n && text[end] == text[at]) {
+        const int apart = end + 2 < n && text[end + 1] == ' ' && text[end + 2] == text[at];
+        end += apart ? 2 : 1;
+        count++;
+    }
+    return count >= 3 && (end == n || text[end] == ' ') ? end - at : 0;
+}
+
 static SayHow judge_sign(Speakable *s, Buf *out, size_t *size, const char *text, size_t n, size_t at,
                          uint32_t cp, Phonemes *p)
 {
@@ -286,8 +302,11 @@ static SayHow judge_sign(Speakable *s, Buf *out, size_t *size, const char *text,
         return SAY_IT;
     if (U_GET_GC_MASK((UChar32)cp) & (U_GC_SK_MASK | U_GC_LM_MASK))
         return SAY_NOTHING;
-    if (!is_cleaners(cp) && add_plain(out, cp))
-        return SAY_TEXT;
+    if (!is_cleaners(cp) && add_plain(out, cp)) {
+        if (!ornament_size(out->data, out->size, 0)) /* "⩶" is one sign */
+            return SAY_TEXT;
+        buf_clear(out);
+    }
     if (!add_name(out, cp))
         return lose(out, cp, "has no name");
     size_t end = at + *size, run = 1;
@@ -356,20 +375,15 @@ static SayHow judge_emoji(Speakable *s, Buf *out, size_t *size, const char *text
     return add_name(out, cp) ? SAY_WORDS : lose(out, cp, "has no name");
 }
 
-/* Three or more of one of these, in a row or with blanks between them, are a line and no signs: its bytes, or
- * 0. Nothing but blanks stands beside it. */
-static size_t ornament_size(const char *text, size_t n, size_t at)
+/* Whether a mark belongs to the letter before it. With one that does not, a voice drops a Latin letter of no
+ * usual alphabet, which it would have named alone; one of another script takes its words along. */
+static int is_own_mark(uint32_t letter, uint32_t mark)
 {
-    size_t end = at, count = 0;
-    if (!strchr("=-*_~#+<>", text[at]) || (at && text[at - 1] != ' ') ||
-        (at > 1 && text[at - 2] == text[at])) /* it was looked at from its beginning */
-        return 0;
-    while (end < n && text[end] == text[at]) {
-        const int apart = end + 2 < n && text[end + 1] == ' ' && text[end + 2] == text[at];
-        end += apart ? 2 : 1;
-        count++;
-    }
-    return count >= 3 && (end == n || text[end] == ' ') ? end - at : 0;
+    UErrorCode status = U_ZERO_ERROR;
+    const UScriptCode of_letter = uscript_getScript((UChar32)letter, &status),
+                      of_mark = uscript_getScript((UChar32)mark, &status);
+    return unicode_is_letter(letter) && !(letter >= 0x250 && of_letter == USCRIPT_LATIN) &&
+           (of_mark == USCRIPT_INHERITED || of_mark == USCRIPT_COMMON || of_mark == of_letter);
 }
 
 /* The mark of an item at the beginning of a line: "* Milk", "• Milk". */
@@ -414,7 +428,7 @@ SayHow speakable_judge(Speakable *s, Buf *out, size_t *size, const char *text, s
     if (is_form(cp) && add_plain(out, cp))
         return SAY_TEXT;
     if (kind & U_GC_M_MASK)
-        return unicode_is_letter(unicode_before(text, at)) ? SAY_IT : SAY_NOTHING;
+        return is_own_mark(unicode_before(text, at), cp) ? SAY_IT : SAY_TEXT; /* without it, in one word */
     if (kind & U_GC_L_MASK) {
         if (!p)
             return SAY_IT;

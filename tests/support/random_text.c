@@ -162,7 +162,12 @@ int random_text_read(RandomText *t, VoiceLosses *losses, TextEngine *engine, con
     return rc;
 }
 
-/* The next word in what was heard, stress or none: its place and its end; 0: there is none. */
+static int is_apart(const Buf *heard, size_t at)
+{
+    return at >= heard->size || (unsigned char)heard->data[at] <= '@';
+}
+
+/* The next word in what was heard, by itself, stress or none: its place and its end; 0: there is none. */
 static int next_word(const Buf *heard, size_t *at, size_t *end)
 {
     static const char ipa[] = WORD_IPA;
@@ -178,7 +183,7 @@ static int next_word(const Buf *heard, size_t *at, size_t *end)
             i++;
             k++;
         }
-        if (k + 1 == sizeof ipa) {
+        if (k + 1 == sizeof ipa && is_apart(heard, i) && (!from || is_apart(heard, from - 1))) {
             *at = from;
             *end = i;
             return 1;
