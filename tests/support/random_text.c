@@ -162,9 +162,11 @@ int random_text_read(RandomText *t, VoiceLosses *losses, TextEngine *engine, con
     return rc;
 }
 
-static int is_apart(const Buf *heard, size_t at)
+/* 1: the word goes on with a letter, Latin, Greek or of the IPA, and is another one. */
+static int goes_on(const Buf *heard, size_t at)
 {
-    return at >= heard->size || (unsigned char)heard->data[at] <= '@';
+    const unsigned char c = at < heard->size ? (unsigned char)heard->data[at] : 0;
+    return (c >= 'a' && c <= 'z') || (c >= 0xC3 && c <= 0xCF);
 }
 
 /* The next word in what was heard, by itself, stress or none: its place and its end; 0: there is none. */
@@ -183,7 +185,7 @@ static int next_word(const Buf *heard, size_t *at, size_t *end)
             i++;
             k++;
         }
-        if (k + 1 == sizeof ipa && is_apart(heard, i) && (!from || is_apart(heard, from - 1))) {
+        if (k + 1 == sizeof ipa && !goes_on(heard, i)) {
             *at = from;
             *end = i;
             return 1;
