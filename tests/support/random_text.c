@@ -162,7 +162,8 @@ int random_text_read(RandomText *t, VoiceLosses *losses, TextEngine *engine, con
     return rc;
 }
 
-/* 1: the word goes on with a letter, Latin, Greek or of the IPA, and is another one. */
+/* 1: a letter follows, Latin, Greek or of the IPA: without its stress, the word is the beginning of another.
+ */
 static int goes_on(const Buf *heard, size_t at)
 {
     const unsigned char c = at < heard->size ? (unsigned char)heard->data[at] : 0;
@@ -175,8 +176,10 @@ static int next_word(const Buf *heard, size_t *at, size_t *end)
     static const char ipa[] = WORD_IPA;
     for (size_t from = *at; from < heard->size; from++) {
         size_t i = from, k = 0;
+        int stressed = 0;
         while (i < heard->size && k + 1 < sizeof ipa) {
             if (!memcmp(heard->data + i, "ˈ", 2) || !memcmp(heard->data + i, "ˌ", 2)) {
+                stressed |= heard->data[i + 1] == "ˈ"[1];
                 i += 2;
                 continue;
             }
@@ -185,7 +188,7 @@ static int next_word(const Buf *heard, size_t *at, size_t *end)
             i++;
             k++;
         }
-        if (k + 1 == sizeof ipa && !goes_on(heard, i)) {
+        if (k + 1 == sizeof ipa && (stressed || !goes_on(heard, i))) {
             *at = from;
             *end = i;
             return 1;
