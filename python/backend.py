@@ -19,15 +19,19 @@ MODULE = "myxtts"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same wheel
 
 
-def _project(key):
-    with open(os.path.join(HERE, "pyproject.toml"), encoding="utf-8") as f:
+def _project(key, file="pyproject.toml"):
+    with open(os.path.join(HERE, file), encoding="utf-8") as f:
         return re.search(rf'^{key} = "(.*)"$', f.read(), re.M).group(1)
+
+
+def _version():
+    return _project("__version__", os.path.join(MODULE, "__init__.py"))
 
 
 def _metadata():
     with open(os.path.join(HERE, "README.md"), encoding="utf-8") as f:
         readme = f.read()
-    return (f"Metadata-Version: 2.1\nName: {MODULE}\nVersion: {_project('version')}\nSummary: {_project('description')}\n"
+    return (f"Metadata-Version: 2.1\nName: {MODULE}\nVersion: {_version()}\nSummary: {_project('description')}\n"
             f"License: GPL-3.0-or-later\nRequires-Python: {_project('requires-python')}\nRequires-Dist: numpy\n"
             f"Description-Content-Type: text/markdown\n\n{readme}").encode()
 
@@ -49,7 +53,7 @@ def _tag(libraries):
 
 
 def _write_wheel(folder, contents, tag):
-    info = f"{MODULE}-{_project('version')}.dist-info"
+    info = f"{MODULE}-{_version()}.dist-info"
     pure = "true" if tag.endswith("-any") else "false"
     contents = dict(contents)
     contents[f"{info}/METADATA"] = _metadata()
@@ -58,7 +62,7 @@ def _write_wheel(folder, contents, tag):
         f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n"
         for name, data in contents.items())
     contents[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    wheel = f"{MODULE}-{_project('version')}-{tag}.whl"
+    wheel = f"{MODULE}-{_version()}-{tag}.whl"
     with zipfile.ZipFile(os.path.join(folder, wheel), "w", zipfile.ZIP_DEFLATED) as z:
         for name, data in contents.items():
             entry = zipfile.ZipInfo(name, EPOCH)
@@ -85,7 +89,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    base = f"{MODULE}-{_project('version')}"
+    base = f"{MODULE}-{_version()}"
     archive = f"{base}.tar.gz"
     with tarfile.open(os.path.join(sdist_directory, archive), "w:gz", format=tarfile.PAX_FORMAT) as t:
         contents = {name: _read(os.path.join(HERE, name)) for name in ["pyproject.toml", "README.md", "backend.py"] + _sources()}

@@ -50,7 +50,7 @@ cat >"$dir/version.c" <<'C'
 int main(void)
 {
     char want[20];
-    snprintf(want, sizeof want, "%d.%d", MYXTTS_VERSION_MAJOR, MYXTTS_VERSION_MINOR);
+    snprintf(want, sizeof want, "%d.%d.%d", MYXTTS_VERSION_MAJOR, MYXTTS_VERSION_MINOR, MYXTTS_VERSION_PATCH);
     return strcmp(want, myxtts_version()) != 0;
 }
 C
@@ -58,8 +58,12 @@ C
 cc -Wall -Wextra -Werror -std=c99 -pedantic "$dir/version.c" -o "$dir/version" $(pkg-config --cflags --libs myxtts) >"$dir/log" 2>&1
 verdict a_program_is_compiled_by_pkg_config $?
 ends_with and_runs_without_a_hint_where_the_library_is 0 env -u LD_LIBRARY_PATH "$dir/version"
-[ "$(pkg-config --modversion myxtts)" = "$(awk '/define MYXTTS_VERSION_M/ { v = v "." $3 } END { print substr(v, 2) }' src/lib/myxtts.h)" ]
+version=$(tools/version.sh 2>"$dir/log")
+verdict header_and_package_repeat_the_version $?
+[ "$(pkg-config --modversion myxtts)" = "$version" ]
 verdict pkg_config_knows_the_version $?
+"$to/bin/myxtts" --version >"$dir/log" 2>&1
+log_has the_program_says_the_version "^myxtts ${version//./\\.}"
 
 # ---- the examples ----
 golden=$PWD/tests/golden/checkpoint.safetensors

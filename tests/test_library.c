@@ -15,7 +15,8 @@
 static void test_version(void **state)
 {
     char expected[32];
-    snprintf(expected, sizeof expected, "%d.%d", MYXTTS_VERSION_MAJOR, MYXTTS_VERSION_MINOR);
+    snprintf(expected, sizeof expected, "%d.%d.%d", MYXTTS_VERSION_MAJOR, MYXTTS_VERSION_MINOR,
+             MYXTTS_VERSION_PATCH);
     assert_string_equal(myxtts_version(), expected);
 }
 

@@ -27,7 +27,7 @@ if "$python" -m pip install -q --no-deps --no-index --target "$dir/site" "$dir"/
     (cd "$dir" && env -u MYXTTS_LIBRARY PYTHONPATH="$dir/site" "$python" -c "
 import myxtts, os
 from myxtts._library import library
-assert myxtts.library_version() == '1.3' and os.path.dirname(library()._name) == os.path.dirname(myxtts.__file__), library()._name
+assert myxtts.library_version() == myxtts.__version__ == '$(cat "$OLDPWD/VERSION")' and os.path.dirname(library()._name) == os.path.dirname(myxtts.__file__), library()._name
 assert os.path.exists(os.path.join(os.path.dirname(myxtts.__file__), 'py.typed'))") >"$dir/log" 2>&1
     verdict wheel_brings_its_library $?
 else

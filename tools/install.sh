@@ -15,19 +15,17 @@ case $prefix in
 esac
 prefix=${prefix%/}
 to=$root$prefix
-version=$(awk '/define MYXTTS_VERSION_M/ { v = v "." $3 } END { print substr(v, 2) }' src/lib/myxtts.h)
-major=${version%%.*}
+version=$(tools/version.sh)
 
 # Every file that is installed: where, and from which one of the build; links have what they point to.
 files="bin/myxtts myxtts
-lib/libmyxtts.so.$version libmyxtts.so
+lib/libmyxtts.so.1 libmyxtts.so
 lib/libmyxtts_cuda.so libmyxtts_cuda.so
 share/man/man1/myxtts.1 share/myxtts.1
 share/bash-completion/completions/myxtts share/completion.bash
 share/zsh/site-functions/_myxtts share/completion.zsh
 share/fish/vendor_completions.d/myxtts.fish share/completion.fish"
-links="lib/libmyxtts.so.$major libmyxtts.so.$version
-lib/libmyxtts.so libmyxtts.so.$major"
+links="lib/libmyxtts.so libmyxtts.so.1"
 header=include/myxtts.h config=lib/pkgconfig/myxtts.pc bases=share/myxtts/bases
 
 # Programs find a library in /usr/local/lib only when the linker's cache knows it.
@@ -64,6 +62,7 @@ while read -r file from; do
     case $file in bin/*) mode=755 ;; esac
     put $mode "$build/$from" "$to/$file"
 done <<<"$files"
+rm -f "$to"/lib/libmyxtts.so.1.* # so it was called before 0.4
 while read -r link target; do ln -sfn "$target" "$to/$link"; done <<<"$links"
 put 644 src/lib/myxtts.h "$to/$header"
 for base in bases/*.safetensors; do

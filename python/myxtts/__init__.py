@@ -19,5 +19,5 @@ from ._library import Error, library_version
 from .loader import Batch, Loader, Report
 from .voice import LeftOut, Speech, Voice
 
-__version__ = "1.2"
+__version__ = "0.4.0"
 __all__ = ["Batch", "Error", "LeftOut", "Loader", "Report", "Speech", "Voice", "library_version"]

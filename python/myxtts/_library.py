@@ -15,7 +15,6 @@ import weakref
 from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, Callable, List, Optional, Tuple
 
-_MAJOR = 1
 _log = logging.getLogger("myxtts")
 
 CODES = {
@@ -155,9 +154,6 @@ def _open() -> ctypes.CDLL:
         except AttributeError:
             raise Error(f"{place} has no {name}: it is older than this package", "build both from the same sources", "missing") from None
         function.restype, function.argtypes = result, arguments
-    version = found.myxtts_version().decode()
-    if int(version.split(".")[0]) != _MAJOR:
-        raise Error(f"{place} is version {version}, and this package needs {_MAJOR}", "build both from the same sources", "missing")
     return found
 
 
@@ -171,7 +167,7 @@ def library() -> Any:
 
 
 def library_version() -> str:
-    """The version of libmyxtts.so, as "1.2"."""
+    """The version of libmyxtts.so, as "0.4.0"."""
     return str(library().myxtts_version().decode())
 
 

@@ -12,6 +12,7 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "device/devices.h"
+#include "lib/myxtts.h"
 #include "serve/server.h"
 #include "serve/wyoming.h"
 
@@ -175,7 +176,7 @@ static WyomingOptions wyoming_options(const Serve *s, const ServeOptions *o)
     return (WyomingOptions){.listen = s->wyoming,
                             .open = s->wyoming_open,
                             .names = (const char *const *)s->server.catalogue.names,
-                            .version = PROGRAM_VERSION,
+                            .version = myxtts_version(),
                             .max_text = (size_t)o->max_text,
                             .timeout = o->request_timeout,
                             .stop_seconds = STOP_SECONDS,

@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "device/device.h"
+#include "lib/myxtts.h"
 
 /* The Makefile knows it where the sources are a git checkout. */
 #ifndef MYXTTS_REVISION
@@ -50,13 +51,13 @@ int cmd_version(int argc, char **argv, Log *log)
     u_versionToString(version, icu);
     cuda_fact(cuda, sizeof cuda);
     if (json) {
-        json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:s}", "version", PROGRAM_VERSION, "revision",
+        json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:s}", "version", myxtts_version(), "revision",
                               *MYXTTS_REVISION ? json_string(MYXTTS_REVISION) : json_null(), "compiler",
                               __VERSION__, "cuda", json_from_text(cuda), "openblas",
                               json_from_text(openblas_get_config()), "espeak_ng", espeak, "icu", icu);
         return output_print(o, 6, &err) ? 3 : 0;
     }
-    printf("myxtts %s%s%s\n", PROGRAM_VERSION, *MYXTTS_REVISION ? ", git " : "", MYXTTS_REVISION);
+    printf("myxtts %s%s%s\n", myxtts_version(), *MYXTTS_REVISION ? ", git " : "", MYXTTS_REVISION);
     printf("  compiler   %s\n  CUDA       %s\n  OpenBLAS   %s\n  espeak-ng  %s\n  ICU        %s\n",
            __VERSION__, cuda, openblas_get_config(), espeak, icu);
     return 0;

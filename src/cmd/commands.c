@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "lib/myxtts.h"
 
 static const Command commands[] = {
     {"corpus", cmd_corpus, "long recordings and their text -> clips with texts, to train on"},
@@ -105,7 +106,7 @@ static int add_command(json_t *all, const Command *c, json_t *help)
 int commands_describe(json_t **all, Log *log, Err *err)
 {
     int rc = 0;
-    *all = json_pack("{s:s, s:[]}", "version", PROGRAM_VERSION, "commands");
+    *all = json_pack("{s:s, s:[]}", "version", myxtts_version(), "commands");
     for (int i = 0; *all && command_at(i) && !rc; i++) {
         json_t *help = NULL;
         if ((rc = ask(&help, command_at(i), log, err)))

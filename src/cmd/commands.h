@@ -7,8 +7,6 @@
 #include "base/err.h"
 #include "base/log.h"
 
-#define PROGRAM_VERSION "0.3.0"
-
 typedef struct Command {
     const char *name;
     int (*run)(int argc, char **argv, Log *log);

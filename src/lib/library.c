@@ -9,9 +9,12 @@
 #include "config/config.h"
 
 #define TEXT(x) #x
-#define VERSION(major, minor) TEXT(major) "." TEXT(minor)
+#define VERSION(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
 
-const char *myxtts_version(void) { return VERSION(MYXTTS_VERSION_MAJOR, MYXTTS_VERSION_MINOR); }
+const char *myxtts_version(void)
+{
+    return VERSION(MYXTTS_VERSION_MAJOR, MYXTTS_VERSION_MINOR, MYXTTS_VERSION_PATCH);
+}
 
 void myxtts_free(void *p) { free(p); }
 

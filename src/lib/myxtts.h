@@ -30,10 +30,12 @@ extern "C" {
 #define MYXTTS_API
 #endif
 
-#define MYXTTS_VERSION_MAJOR 1
-#define MYXTTS_VERSION_MINOR 3
+#define MYXTTS_VERSION_MAJOR 0
+#define MYXTTS_VERSION_MINOR 4
+#define MYXTTS_VERSION_PATCH 0
 
-/* "1.3", of the library that is loaded. */
+/* "0.4.0", of the library that is loaded. Programs that were linked with libmyxtts.so.1 run with every
+ * libmyxtts.so.1 that is not older. */
 MYXTTS_API const char *myxtts_version(void);
 
 /* ---- errors ---- */
@@ -119,7 +121,7 @@ typedef struct myxtts_manner {
      * trained on, are MYXTTS_ERROR_LANGUAGE. 1: it is spoken all the same. Since 1.1 */
     int force_language;
     const char
-        *text_format; /* "plain", "markdown", "html", "ssml"; NULL, "auto": it is found out. Since 1.3 */
+        *text_format; /* "plain", "markdown", "html", "ssml"; NULL, "auto": it is found out. Since 0.3 */
 } myxtts_manner;
 #define MYXTTS_MANNER \
     { \
@@ -150,7 +152,7 @@ MYXTTS_API int myxtts_speech_left_out_count(const myxtts_speech *s);
 MYXTTS_API int myxtts_speech_left_out(const myxtts_speech *s, int i, myxtts_loss *l); /* 0, or -11: no such */
 
 /* A <mark> of SSML, and when it is reached. A mark is known with the piece of sound that its sentence begins
- * with. Since 1.3. */
+ * with. Since 0.3. */
 typedef struct myxtts_mark {
     const char *name;
     double seconds; /* from the beginning of the sound */
