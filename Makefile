@@ -44,7 +44,7 @@ PKGCONFIG = $(eval PKGCONFIG := $$(shell pkg-config --cflags $(PKGS)))$(PKGCONFI
 PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
 # Everything can go into a shared library, which shows the names of src/lib/myxtts.h alone.
 SHARED_FLAGS = -fPIC $(if $(filter $(OUT)/obj/src/%,$@),-fvisibility=hidden)
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -D_GNU_SOURCE -Isrc $(PKGCONFIG) $(CFLAGS) -pthread
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -D_GNU_SOURCE -Isrc $(if $(filter $(OUT)/obj/tests/%,$@),-Itests) $(PKGCONFIG) $(CFLAGS) -pthread
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -Isrc $(CXXFLAGS) -pthread
 LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
 
@@ -68,10 +68,10 @@ FLAGS.sound_host := -fno-math-errno -fno-trapping-math
 FLAGS.vector.avx2 := -mfma
 FLAGS.vector.avx512 := -mfma -mavx512bw -mprefer-vector-width=512
 
-UNITS.vector := $(foreach i,$(INSTRUCTIONS),src/ops/vector.$i.f32 src/ops/vector.$i.f64)
+UNITS.vector := $(foreach i,$(INSTRUCTIONS),src/ops/host/vector.$i.f32 src/ops/host/vector.$i.f64)
 UNITS.kernels := $(foreach i,$(INSTRUCTIONS),src/audio/mel_kernel.$i src/audio/pitch_kernel.$i)
 UNITS.kernels += $(foreach i,$(filter-out avx512,$(INSTRUCTIONS)),src/audio/griffin_lim_kernel.$i)
-UNITS.host := $(foreach s,$(filter src/ops/%_host.c,$(SRC)),$(s:.c=).f32 $(s:.c=).f64)
+UNITS.host := $(foreach s,$(filter src/ops/host/%_host.c,$(SRC)),$(s:.c=).f32 $(s:.c=).f64)
 UNITS.many := $(UNITS.vector) $(UNITS.kernels) $(UNITS.host)
 UNITS.once := $(filter-out $(foreach u,$(UNITS.many),$(basename $(basename $u)) $(basename $u)),$(SRC:.c=))
 UNITS := $(sort $(UNITS.once) $(UNITS.many))
@@ -82,12 +82,15 @@ unit_flags = $(strip $(foreach v,$(call unit_variants,$1),$(FLAGS.$v) $(FLAGS.$(
 
 comma := ,
 OBJ := $(UNITS:%=$(OUT)/obj/%.o) $(SHIM:%.cc=$(OUT)/obj/%.o)
-TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
-TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/tools/*_preload.c))
+# tests/ has the folders of src/; the programs stand side by side.
+TEST_SOURCES := $(sort $(wildcard tests/*/test_*.c))
+TEST_SOURCES := $(filter-out tests/gpu/%,$(TEST_SOURCES))
+TESTS := $(patsubst %.c,$(OUT)/tests/%,$(notdir $(TEST_SOURCES)))
+PRELOADS := $(patsubst tests/support/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/support/*_preload.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 # What several of them share: linked where it is used.
-TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
+TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out %_preload.c,$(wildcard tests/support/*.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
 .PHONY: all units cuda deps dist install uninstall demo voice base test test-long test-gpu bench bench-doctor fuzz format clean help programs
@@ -95,7 +98,7 @@ BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
 all: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
 
-programs: all $(TESTS) $(TOOLS) $(BENCH)
+programs: all $(TESTS) $(PRELOADS) $(BENCH)
 
 $(OUT)/myxtts: $(OUT)/obj/src/main.o $(OUT)/libmyxtts.a
 	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
@@ -132,7 +135,7 @@ $(OUT)/obj/src/cmd/cmd_version.o: src/cmd/cmd_version.c $(OUT)/revision
 # The pages in the browser are part of the program.
 $(OUT)/obj/src/serve/page_files.o: $(wildcard src/page/*)
 # So are the sentences to read aloud.
-$(OUT)/obj/src/serve/sentences.o: $(wildcard src/serve/sentences/*)
+$(OUT)/obj/src/serve/record/sentences.o: $(wildcard src/serve/sentences/*)
 
 .FORCE:
 
@@ -214,11 +217,12 @@ $(OUT)/obj/bench/support.a: $(BENCH_SUPPORT)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tests/support.a $(OUT)/libmyxtts.a
+$(foreach t,$(TEST_SOURCES),$(eval $(OUT)/tests/$(basename $(notdir $t)): $(OUT)/obj/$(basename $t).o))
+$(TESTS): $(OUT)/obj/tests/support.a $(OUT)/libmyxtts.a
 	@mkdir -p $(@D)
-	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $^ $(LDFLAGS) -lcmocka $(LIBS)
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) -lcmocka $(LIBS)
 
-$(OUT)/tests/%.so: tests/tools/%_preload.c
+$(OUT)/tests/%.so: tests/support/%_preload.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
 

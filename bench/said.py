@@ -5,8 +5,8 @@
     bench/said.py --binary build/myxtts [--show] [--only "written before"] tests/data/read-aloud.tsv
 
 A table has what is written, a tab, and what is said (several readings: a tab between them). Words are
-compared as in tests/test_said.c. In read-aloud.tsv format and language stand before that, and pauses count, as
-in tests/test_reading.c; a binary without --text-format reads all as plain text. --show prints the lines that
+compared as in tests/text/test_said.c. In read-aloud.tsv format and language stand before that, and pauses count, as
+in tests/text/test_reading.c; a binary without --text-format reads all as plain text. --show prints the lines that
 are read in another way."""
 import argparse
 import json

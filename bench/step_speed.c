@@ -18,8 +18,8 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "pipeline/corpus.h"
-#include "text/tokens.h"
-#include "train/engine.h"
+#include "text/phonemes/tokens.h"
+#include "train/step/engine.h"
 
 typedef struct Options {
     const char *device, *network, *size, *precision, *epoch;

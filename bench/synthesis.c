@@ -30,7 +30,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "cmd/output.h"
+#include "cmd/line/output.h"
 
 #define PATH_SIZE 4096
 #define SENTENCES "tests/data/sentences-en.txt"

@@ -31,7 +31,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "cmd/output.h"
+#include "cmd/line/output.h"
 #include "support/voice_clips.h"
 
 #define MAX_SPEAKERS 64

@@ -12,7 +12,7 @@
 #include "base/file_guard.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
-#include "cmd/output.h"
+#include "cmd/line/output.h"
 #include "config/config.h"
 
 static int usage(FILE *out, int code)

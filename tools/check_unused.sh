@@ -26,7 +26,7 @@ while read -r unit source _; do # by the sources: what was built from one that i
     source_of[$object]=$source
 done < <(make -s --no-print-directory units && echo src/main src/main.c)
 users=()
-for f in "$out"/obj/bench/*.o "$out"/obj/bench/support/*.o "$out"/obj/src/*/*.cu.o; do [ ! -f "$f" ] || users+=("$f"); done
+for f in "$out"/obj/bench/*.o "$out"/obj/bench/support/*.o "$out"/obj/src/*/*/*.cu.o "$out"/obj/src/*/*.cu.o; do [ ! -f "$f" ] || users+=("$f"); done
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/check-unused-XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests: the programs tests/test_*.c (cmocka), the scripts tests/test_*.sh, the checks of the sources. The last line is the
+# Runs the tests: the programs tests/*/test_*.c (cmocka), the scripts tests/*/test_*.sh, the checks of the sources. The last line is the
 # sum; exit 1 when something failed.
 #   tools/run_tests.sh [--long] [part of a name]
 # --long: those that take long instead (random kills, ranks in several processes and hosts, documents as printed), then every program
@@ -75,7 +75,7 @@ run() { # log, command...: with a temporary folder of its own
 run_program() { # program, name shown
     local log rc ok bad skips at start=$SECONDS
     log=$(mktemp "$root/log-XXXXXX")
-    wanted "$2" || grep -qE -- "cmocka_unit_test.*\(test_[a-z0-9_]*$filter" "tests/$(basename "$1").c" || return 0
+    wanted "$2" || grep -qE -- "cmocka_unit_test.*\(test_[a-z0-9_]*$filter" tests/*/"$(basename "$1").c" || return 0
     run "$log" "$1"
     rc=$?
     ok=$(grep -acE '^\[       OK \]' "$log")
@@ -194,7 +194,11 @@ run_all() { # build folder, label, sources...
     return 0
 }
 
-run_all build "" tests/test_*.c tests/test_*.sh
+programs=() scripts=(tests/*/test_*.sh)
+for source in tests/*/test_*.c; do
+    case $source in tests/gpu/*) ;; *) programs+=("$source") ;; esac
+done
+run_all build "" "${programs[@]}" "${scripts[@]}"
 if [ $long = 0 ]; then
     for check in layers house unused format static; do run_check "tools/check_$check.sh"; done
 fi
@@ -206,12 +210,12 @@ export TSAN_OPTIONS=allocator_may_return_null=1:halt_on_error=1:second_deadlock_
 if [ $long = 1 ]; then
     # Two sanitizers in one build, in a folder of its own: its objects do not mix with those of VARIANT=asan.
     targets=()
-    for source in tests/test_*.c; do targets+=("tests/$(basename "$source" .c)"); done
+    for source in "${programs[@]}"; do targets+=("tests/$(basename "$source" .c)"); done
     build_variant "the address and the undefined sanitizer" VARIANT=asan OUT=build/check LDFLAGS=-fsanitize=undefined \
         CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" build/check/myxtts "${targets[@]/#/build/check/}" &&
-        run_all build/check "check/" tests/test_*.c
+        run_all build/check "check/" "${programs[@]}"
     build_variant "the thread sanitizer" VARIANT=tsan build/tsan/myxtts "${targets[@]/#/build/tsan/}" &&
-        run_all build/tsan "tsan/" tests/test_*.c
+        run_all build/tsan "tsan/" "${programs[@]}"
 fi
 
 if [ "$failed" != 0 ]; then

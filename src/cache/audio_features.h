@@ -3,7 +3,7 @@
 #ifndef MYXTTS_AUDIO_FEATURES_H
 #define MYXTTS_AUDIO_FEATURES_H
 
-#include "cache/builder.h"
+#include "cache/builder/builder.h"
 
 /* Writes items, format (the scale) and payload (16-bit numbers) of n samples. 0 or ERR_NOMEM. */
 int audio_encode_payload(Produced *out, const float *samples, int64_t n);

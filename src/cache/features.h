@@ -11,7 +11,7 @@
 #include "audio/measure.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
 

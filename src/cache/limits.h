@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cache/store.h"
+#include "cache/store/store.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
 

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "cache/features.h"
 #include "cache/prepare.h"
-#include "cache/store_private.h"
+#include "cache/store/store_private.h"
 #include "text/text.h"
 
 #define HASH_DIGITS 16 /* in the name of a folder; `inspect` shows them as the first of its settings */

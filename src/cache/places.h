@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 #include "config/config.h"
 
 /* The folder of the store `name` for these settings, whether it is there or not; malloc'd. NULL if out of

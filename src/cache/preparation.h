@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "cache/share.h"
+#include "cache/builder/share.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
 

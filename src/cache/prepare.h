@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "cache/builder.h"
+#include "cache/builder/builder.h"
 #include "cache/features.h"
 #include "cache/limits.h"
 #include "cache/places.h"

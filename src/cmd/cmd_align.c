@@ -13,12 +13,12 @@
 #include "base/plural.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/voice_data.h"
-#include "train/alignment.h"
-#include "train/alignment_files.h"
-#include "train/pictures.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
+#include "cmd/work/voice_data.h"
+#include "train/listen/alignment.h"
+#include "train/listen/alignment_files.h"
+#include "train/log/pictures.h"
 
 static const char *usage_text =
     "myxtts align --checkpoint R --data-path DIR [--output D] [--clips N] [--json]\n\n"

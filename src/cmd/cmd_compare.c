@@ -6,11 +6,11 @@
 
 #include "base/mem.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/scaling_forecast.h"
-#include "diag/compare.h"
-#include "diag/html.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
+#include "cmd/work/scaling_forecast.h"
+#include "diag/report/compare.h"
+#include "diag/report/html.h"
 #include "picture/svg.h"
 
 static const char *compare_usage =

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
-#include "cmd/options.h"
+#include "cmd/line/options.h"
 
 static const char usage[] =
     "myxtts completion bash|zsh|fish\n\n"

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
+#include "cmd/line/options.h"
 
 static const char usage[] =
     "myxtts config [--config FILE] [any setting] [--json | --default-yaml]\n\n"

@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "cmd/cmd.h"
-#include "cmd/format.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/line/format.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
 #include "voice/export.h"
 #include "voice/vocoder_file.h"
 

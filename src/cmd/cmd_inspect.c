@@ -12,11 +12,11 @@
 #include "cache/features.h"
 #include "cache/half.h"
 #include "cmd/cmd.h"
-#include "cmd/format.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/show_checkpoint.h"
-#include "text/tokens.h"
+#include "cmd/line/format.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
+#include "cmd/work/show_checkpoint.h"
+#include "text/phonemes/tokens.h"
 
 static const char *const store_names[] = {TEXT_STORE, MEL_STORE, AUDIO_STORE, PREDICTED_STORE};
 enum { STORES = sizeof store_names / sizeof *store_names };

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
-#include "cmd/options.h"
+#include "cmd/line/options.h"
 
 static const char usage[] =
     "myxtts manual\n\n"

@@ -14,8 +14,8 @@
 #include "base/npy.h"
 #include "base/stats.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
 #include "picture/picture.h"
 
 static const char usage[] =

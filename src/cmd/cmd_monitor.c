@@ -16,9 +16,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "diag/monitor_view.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
+#include "diag/report/monitor_view.h"
 
 static const char *usage_text =
     "myxtts monitor [RUN] [--once] [--interval S] [--json]\n\n"

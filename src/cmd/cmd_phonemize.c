@@ -11,9 +11,9 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "text/phoneme_pool.h"
-#include "text/tokens.h"
+#include "cmd/line/options.h"
+#include "text/phonemes/phoneme_pool.h"
+#include "text/phonemes/tokens.h"
 #include "text/unicode.h"
 #include "voice/voice_text.h"
 

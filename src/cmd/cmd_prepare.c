@@ -10,11 +10,11 @@
 #include "base/progress.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
-#include "cmd/format.h"
-#include "cmd/join.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "diag/corpus_report.h"
+#include "cmd/line/format.h"
+#include "cmd/line/join.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
+#include "diag/voice/corpus_report.h"
 #include "pipeline/data.h"
 
 static const char *usage_text =

@@ -10,12 +10,12 @@
 #include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
 #include "device/devices.h"
-#include "diag/html.h"
-#include "diag/profile.h"
-#include "diag/sections.h"
+#include "diag/pipeline/profile.h"
+#include "diag/report/html.h"
+#include "diag/report/sections.h"
 #include "pipeline/data.h"
 
 static const char *usage_text =

@@ -10,7 +10,7 @@
 #include "base/signals.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
-#include "cmd/options.h"
+#include "cmd/line/options.h"
 #include "device/devices.h"
 #include "lib/myxtts.h"
 #include "serve/server.h"

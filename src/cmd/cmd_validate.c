@@ -16,11 +16,11 @@
 #include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/line/options.h"
+#include "cmd/line/output.h"
 #include "device/devices.h"
-#include "diag/preflight.h"
-#include "diag/text_diff.h"
+#include "diag/preflight/preflight.h"
+#include "diag/report/text_diff.h"
 
 static const char usage[] =
     "myxtts validate [DIR] [--config FILE] [--fix] [--strict] [--json] [any setting]\n\n"

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
-#include "cmd/output.h"
+#include "cmd/line/output.h"
 #include "device/device.h"
 #include "lib/myxtts.h"
 

@@ -12,7 +12,7 @@
 #include "base/progress.h"
 #include "corpus/corpus_files.h"
 #include "dataset/audio_file.h"
-#include "diag/html.h"
+#include "diag/report/html.h"
 
 enum { WORST_CLIPS = 20, SHOWN_REJECTS = 30 };
 

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/thread.h"
-#include "text/phonemes.h"
+#include "text/phonemes/phonemes.h"
 
 enum { MOST_CHILDREN = 8, ANSWER_MS = 20000, MOST_SOUNDS = 1 << 16 };
 

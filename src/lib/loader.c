@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/plain_locale.h"
-#include "diag/sections.h"
+#include "diag/report/sections.h"
 #include "lib/loader_private.h"
 #include "pipeline/data.h"
 

@@ -2,7 +2,7 @@
 #include "serve/record_routes.h"
 
 #include "base/json.h"
-#include "serve/recorder.h"
+#include "serve/record/recorder.h"
 #include "serve/server.h"
 
 static Recorder *recorder_of(void *arg) { return ((Server *)arg)->recorder; }

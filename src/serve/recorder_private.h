@@ -6,8 +6,8 @@
 
 #include "audio/wav.h"
 #include "base/file.h"
-#include "serve/recorder.h"
-#include "serve/sentences.h"
+#include "serve/record/recorder.h"
+#include "serve/record/sentences.h"
 
 typedef struct RecorderItem {
     const char *id;

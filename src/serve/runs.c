@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "diag/voice_facts.h"
+#include "diag/voice/voice_facts.h"
 #include "serve/runs_private.h"
 
 #define SCAN_EVERY 1.0                  /* seconds: however many look on, the disk is read once */

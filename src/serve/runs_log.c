@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "diag/thresholds.h"
+#include "diag/report/thresholds.h"
 #include "serve/runs_private.h"
 
 /* Where the line that begins at `at`, and does not end within a buffer, ends; -1: it has no end yet. */

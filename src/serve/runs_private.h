@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "diag/run_voice.h"
+#include "diag/report/run_voice.h"
 #include "serve/runs.h"
 
 /* What the lines of a log that were read so far come to. */

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "serve/catalogue.h"
 #include "serve/http.h"
-#include "serve/recorder.h"
+#include "serve/record/recorder.h"
 #include "serve/renewal.h"
 #include "serve/runs.h"
 

@@ -9,7 +9,7 @@
 #include "audio/normaliser.h"
 #include "base/base64.h"
 #include "base/json.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 
 void event_audio(Buf *out, const void *bytes, size_t n)
 {

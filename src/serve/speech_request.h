@@ -7,7 +7,7 @@
 
 #include "audio/sound_format.h"
 #include "base/mem.h"
-#include "text/format.h"
+#include "text/markup/format.h"
 
 typedef struct SpeechLimits {
     int text;      /* characters */

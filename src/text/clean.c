@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "config/languages.h"
-#include "text/addresses.h"
-#include "text/english.h"
+#include "text/aloud/addresses.h"
+#include "text/aloud/english.h"
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch)
 {

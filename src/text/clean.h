@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "config/config.h"
-#include "text/numbers.h"
+#include "text/aloud/numbers.h"
 #include "text/unicode.h"
 
 #define CLEAN_VERSION 4 /* part of cache keys; raise it when the rules or tables change */

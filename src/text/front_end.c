@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "text/language.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 
 typedef struct Letter {
     const char *letters, *ipa; /* letters: small ones */

@@ -22,8 +22,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "text/lexicon.h"
-#include "text/phonemes.h"
+#include "text/phonemes/lexicon.h"
+#include "text/phonemes/phonemes.h"
 
 typedef enum { FRONT_ESPEAK, FRONT_CHARACTERS, FRONT_LEXICON, FRONT_KINDS } FrontKind;
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "text/markup.h"
+#include "text/markup/markup.h"
 
 typedef enum {
     SPAN_ESPEAK,  /* espeak-ng's rules and dictionary */

@@ -7,15 +7,15 @@
 #include <unicode/uchar.h>
 
 #include "base/utf8.h"
+#include "text/aloud/persian.h"
+#include "text/aloud/speakable.h"
 #include "text/clean.h"
-#include "text/controls.h"
 #include "text/front_end.h"
 #include "text/language.h"
-#include "text/persian.h"
-#include "text/phonemes.h"
+#include "text/markup/controls.h"
+#include "text/phonemes/phonemes.h"
+#include "text/phonemes/tokens.h"
 #include "text/places.h"
-#include "text/speakable.h"
-#include "text/tokens.h"
 #include "text/unicode.h"
 
 #define SHOWN_BYTES 60 /* of a text in a message */

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
-#include "text/lexicon.h"
+#include "text/phonemes/lexicon.h"
 #include "text/spans.h"
 
 typedef enum { TEXT_TO_LEARN, TEXT_TO_SPEAK } TextAim;

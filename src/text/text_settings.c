@@ -7,9 +7,9 @@
 #include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
-#include "text/phonemes.h"
+#include "text/phonemes/phonemes.h"
+#include "text/phonemes/tokens.h"
 #include "text/text.h"
-#include "text/tokens.h"
 
 #define TEXT_VERSION 2 /* of the path as a whole */
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "train/engine_feed.h"
 #include "train/run_parts.h"
-#include "train/schedule.h"
-#include "train/together.h"
+#include "train/step/engine_feed.h"
+#include "train/step/schedule.h"
+#include "train/step/together.h"
 
 #define GOOD_FACTOR 2.0 /* weights are good up to so many times the lowest loss */
 #define GOOD_STEPS 10   /* steps that the running mean of the loss looks back on */

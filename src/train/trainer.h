@@ -15,8 +15,8 @@
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/step_meter.h"
-#include "train/engine.h"
-#include "train/hearing.h"
+#include "train/listen/hearing.h"
+#include "train/step/engine.h"
 #include "voice/checkpoint.h"
 
 /* What a watcher sees. */

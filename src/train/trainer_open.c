@@ -7,10 +7,10 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
-#include "text/tokens.h"
-#include "train/evaluate.h"
+#include "text/phonemes/tokens.h"
+#include "train/listen/evaluate.h"
 #include "train/run_parts.h"
-#include "train/together.h"
+#include "train/step/together.h"
 
 #define MONITOR_SECONDS 0.1 /* between two looks at the GPU */
 #define LISTENING_CORES 4   /* one core of so many listens */

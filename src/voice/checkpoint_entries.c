@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "config/bindings.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 #include "voice/base_file.h"
 #include "voice/checkpoint_fields.h"
 #include "voice/known_clips.h"

@@ -10,7 +10,7 @@
 #include "base/bf16.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 #include "voice/checkpoint_fields.h"
 
 enum { NETWORKS = 2, NOTES = 2 };

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "ops/ops_open.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 
 /* The network's description, and the ops on a stream of their own. */
 static int open_ops(NetworkRoom *r, const Checkpoint *file, int threads, Err *err)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 
 /* Sounds beside those that a listener takes for them, vowels from front to back: the nearest in a line is the
  * nearest to the ear. Marks and punctuation likewise. */

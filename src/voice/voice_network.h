@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "device/device.h"
 #include "model/synthesis.h"
-#include "text/markup.h"
+#include "text/markup/markup.h"
 #include "voice/checkpoint.h"
 
 /* How a part is to be said, where its text says so (markup.h). Symbols are counted from 0. */

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "text/language.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 #include "text/unicode.h"
 #include "voice/voice_manner.h"
 

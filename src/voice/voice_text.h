@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "text/format.h"
+#include "text/markup/format.h"
 #include "text/text.h"
 #include "voice/voice_losses.h"
 #include "voice/voice_network.h"

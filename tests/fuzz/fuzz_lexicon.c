@@ -8,8 +8,8 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "text/front_end.h"
-#include "text/lexicon.h"
-#include "text/tokens.h"
+#include "text/phonemes/lexicon.h"
+#include "text/phonemes/tokens.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
-#include "text/addresses.h"
-#include "text/html.h"
-#include "text/markdown.h"
+#include "text/aloud/addresses.h"
+#include "text/markup/html.h"
+#include "text/markup/markdown.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
-#include "diag/compare.h"
-#include "diag/monitor_view.h"
+#include "diag/report/compare.h"
+#include "diag/report/monitor_view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

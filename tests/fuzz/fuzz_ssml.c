@@ -9,10 +9,10 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
-#include "text/format.h"
-#include "text/ssml_values.h"
+#include "text/markup/format.h"
+#include "text/markup/ssml_values.h"
+#include "text/markup/xml.h"
 #include "text/unicode.h"
-#include "text/xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "cache/features.h"
-#include "cache/store_private.h"
+#include "cache/store/store_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checkpoints against the Python package `safetensors`. Run by tests/test_safetensors.c, or by hand:
+"""Checkpoints against the Python package `safetensors`. Run by tests/voice/test_safetensors.c, or by hand:
     compare_checkpoint.py check FILE    FILE, written by that test, holds exactly the sample below; checksum and alignment too
     compare_checkpoint.py write FILE    writes the sample with the package
     compare_checkpoint.py resave FILE   loads FILE and saves it again with its metadata
@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import safetensors
 
-# name: (type, shape, bytes), as in tests/test_safetensors.c
+# name: (type, shape, bytes), as in tests/voice/test_safetensors.c
 SAMPLE = {
     "text/bytes": ("U8", [5], bytes([0, 1, 127, 128, 255])),
     "decoder.weight": ("F32", [2, 3], struct.pack("<6f", 0, -1.5, 3.25, 1e-30, -65504, 16777216)),

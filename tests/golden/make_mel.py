@@ -2,7 +2,7 @@
 """Makes the golden mels with librosa: python3 tests/golden/make_mel.py [DATA]   (needs librosa, soundfile, numpy)
 
 mel_signal.wav           one second: chirp, noise, clicks, a silent stretch
-mel_<case>.npy           its mel in double precision, float32 [frames, bands], for several settings (see tests/test_mel.c)
+mel_<case>.npy           its mel in double precision, float32 [frames, bands], for several settings (see tests/audio/test_mel.c)
 mel_clips.npy            every 4th frame of every clip of tests/data/ljspeech, clips in order of their names, librosa's own float32
 mel_ljspeech.npy         every 16th frame of every clip of DATA/ljspeech-mini, in the same way
 trim_ljspeech.txt        librosa.effects.trim of the clips of DATA/ljspeech-mini: name, top_db, first, last
@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MYXTTS_DATA", "../shared/data")
 FLOOR = 1e-5
 
-# name, samples (0 = all), n_fft, win, hop, bands, fmin, fmax; the same table is in tests/test_mel.c
+# name, samples (0 = all), n_fft, win, hop, bands, fmin, fmax; the same table is in tests/audio/test_mel.c
 CASES = [
     ("default", 0, 1024, 1024, 256, 80, 0, 8000),
     ("window", 0, 1024, 800, 200, 80, 0, 8000),

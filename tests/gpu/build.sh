@@ -40,7 +40,7 @@ echo "built build/test_gpu"
 
 openblas=$(ls /usr/lib/*/openblas-pthread/libopenblas.a /usr/lib/*/libopenblas.a 2>/dev/null | head -1 || true)
 if [ -n "$openblas" ]; then
-    compile tests/gpu/test_ops_gpu.c tests/support/ops_{cases,cases_sound,cases_symbols,testing}.c "${common[@]}" src/ops/*.c
+    compile tests/gpu/test_ops_gpu.c tests/support/ops_{cases,cases_sound,cases_symbols,testing}.c "${common[@]}" src/ops/*.c src/ops/host/*.c
     "${CC:-gcc}" "${flags[@]}" -o build/test_ops_gpu "${objects[@]}" "$openblas" -lm -ldl -pthread
     echo "built build/test_ops_gpu"
 else

@@ -1,4 +1,4 @@
-"""myxtts.Loader: numpy arrays always, torch tensors where PyTorch is installed. Run by tests/test_python.sh."""
+"""myxtts.Loader: numpy arrays always, torch tensors where PyTorch is installed. Run by tests/python/test_python.sh."""
 import copy
 import ctypes
 import gc

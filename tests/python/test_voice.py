@@ -1,4 +1,4 @@
-"""myxtts.Voice on a small voice of the tests. Run by tests/test_python.sh."""
+"""myxtts.Voice on a small voice of the tests. Run by tests/python/test_python.sh."""
 import copy
 import gc
 import json

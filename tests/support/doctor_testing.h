@@ -3,7 +3,7 @@
 #ifndef MYXTTS_DOCTOR_TESTING_H
 #define MYXTTS_DOCTOR_TESTING_H
 
-#include "diag/forecast.h"
+#include "diag/pipeline/forecast.h"
 
 enum { BATCHES = 300, ROWS = 8 };
 

@@ -7,7 +7,7 @@
 #include <unicode/uchar.h>
 
 #include "base/utf8.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 #include "text/unicode.h"
 
 #define WORD "bravo"

@@ -7,7 +7,7 @@
 #include "folder_testing.h"
 
 #include "base/rng.h"
-#include "cache/store_private.h"
+#include "cache/store/store_private.h"
 
 #define STORE "mel"
 #define MAX_ITEMS 1024

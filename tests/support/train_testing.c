@@ -1,7 +1,7 @@
 /* train_testing.c - see train_testing.h. */
 #include "train_testing.h"
 
-#include "cmd/from_voice.h"
+#include "cmd/work/from_voice.h"
 #include "wav_testing.h"
 
 Lab lab;

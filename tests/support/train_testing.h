@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "cache/prepare.h"
 #include "device/devices.h"
-#include "train/run_log.h"
+#include "train/log/run_log.h"
 #include "train/trainer.h"
 
 enum { CLIPS = 30, MOST_OPTIONS = 160 };

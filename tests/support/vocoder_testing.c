@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 #include "model/model.h"
-#include "text/tokens.h"
+#include "text/phonemes/tokens.h"
 #include "voice/checkpoint.h"
 
 /* The table of symbols as checkpoints have it. */

@@ -1,0 +1,395 @@
+/* report.c - the verdict and what follows from it, as JSON; the whole report as text. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/plural.h"
+#include "diag/report/sections.h"
+#include "diag/report/thresholds.h"
+
+/* --- the verdict --- */
+
+/* measured: null until the change has been tried. */
+static json_t *gain_json(const Gain *g)
+{
+    json_t *o = json_pack("{s:s, s:s, s:s}", "change", g->change, "key", g->key, "value", g->value);
+    json_object_set_new(o, "predicted", json_from_double(g->predicted));
+    json_object_set_new(o, "measured", json_from_double(g->measured));
+    json_object_set_new(o, "what_if",
+                        g->what_if >= 0 ? json_string(stage_name((StageId)g->what_if)) : json_null());
+    return o;
+}
+
+static json_t *walls_json(const Verdict *v)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < v->wall_count; i++) {
+        const Wall *w = &v->walls[i];
+        json_t *o = json_pack("{s:s, s:s, s:o}", "stage", stage_name((StageId)w->stage), "cause",
+                              cause_name(w->cause), "period_steps",
+                              w->period ? json_integer(w->period) : json_null());
+        json_object_set_new(o, "gain_alone", json_from_double(w->gain_alone));
+        json_object_set_new(o, "gain_so_far", json_from_double(w->gain_so_far));
+        json_object_set_new(o, "evidence", json_string(w->evidence));
+        json_object_set_new(o, "remedy", json_string(w->remedy));
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
+json_t *swing_json(const Swing *s)
+{
+    json_t *o = json_pack("{s:s, s:s, s:o, s:s}", "kind", swing_name(s->kind), "stage",
+                          s->stage >= 0 ? stage_name((StageId)s->stage) : "none", "period_steps",
+                          s->period ? json_integer(s->period) : json_null(), "sentence", s->sentence);
+    json_object_set_new(o, "variation", json_from_double(s->variation));
+    json_object_set_new(o, "by_lengths", json_from_double(s->by_lengths));
+    json_object_set_new(o, "rest", json_from_double(s->rest));
+    return o;
+}
+
+/* Variation with what is to be said about it; a fault that the verdict does not name already is a finding. */
+void swing_rows(json_t *section, const char *name, const Verdict *v)
+{
+    const Swing *s = &v->swing;
+    char value[64], note[120] = "";
+    if (s->assumed && !swing_is_fault(s))
+        snprintf(note, sizeof note, "deviation / mean; a trainer would see %.1f %%", 100 * s->rest);
+    else if (s->kind == SWING_LENGTHS || (swing_is_fault(s) && s->by_lengths >= 0.05))
+        snprintf(note, sizeof note, "the lengths of the clips explain %.0f %% of it", 100 * s->by_lengths);
+    snprintf(value, sizeof value, "%.1f %%", 100 * s->variation);
+    /* Uneven batches that a trainer would not feel are neither good nor bad. */
+    const int hidden =
+        s->assumed && !swing_is_fault(s) && threshold_judge(LIMIT_VARIATION, s->variation) != STATUS_GOOD;
+    section_row(section, hidden ? STATUS_INFO : s->status, name, note, "%s", value);
+    if (swing_is_fault(s) && (s->assumed || !verdict_has_fault(v) || v->stage != s->stage))
+        section_finding(section, "warning", s->sentence,
+                        s->stage == STAGE_STEP ? "steps of one length should take one time"
+                                               : "the model device is busy and idle by turns",
+                        value, s->advice);
+}
+
+/* The walls as a reader sees them: text and page print these lines. */
+static json_t *wall_lines(const Verdict *v)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < v->wall_count; i++) {
+        const Wall *w = &v->walls[i];
+        char line[700], every[48] = "", together[48] = "";
+        if (w->period)
+            snprintf(every, sizeof every, " every %d steps", w->period);
+        if (i)
+            snprintf(together, sizeof together, ", with those before it %.2f times", w->gain_so_far);
+        snprintf(line, sizeof line, "%s (%s%s): %s. Without it %.2f times the throughput%s. %s",
+                 stage_name((StageId)w->stage), cause_name(w->cause), every, w->evidence, w->gain_alone,
+                 together, w->remedy);
+        json_array_append_new(all, json_string(line));
+    }
+    return all;
+}
+
+/* Also for `profile`, which has no sections. */
+void report_verdict(json_t *report, const Verdict *v, const Observation *o)
+{
+    json_t *evidence = json_array(), *gains = json_array();
+    for (int i = 0; i < v->evidence_count; i++)
+        json_array_append_new(evidence, json_string(v->evidence[i]));
+    for (int i = 0; i < v->gain_count; i++)
+        json_array_append_new(gains, gain_json(&v->gains[i]));
+    json_object_set_new(report, "bottleneck",
+                        json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
+    json_object_set_new(report, "cause", json_string(cause_name(v->cause)));
+    json_object_set_new(report, "period_steps", v->period ? json_integer(v->period) : json_null());
+    json_object_set_new(report, "verdict", json_string(v->sentence));
+    json_object_set_new(report, "verdict_status",
+                        json_string(verdict_has_fault(v) && !o->no_step ? "bad" : "good"));
+    json_object_set_new(report, "evidence", evidence);
+    json_object_set_new(report, "gains", gains);
+    json_object_set_new(report, "walls", walls_json(v));
+    json_object_set_new(report, "wall_lines", wall_lines(v));
+    json_object_set_new(report, "swing", swing_json(&v->swing));
+    json_object_set_new(report, "disturbed", json_boolean(v->disturbed));
+    json_object_set_new(report, "disturbance", json_from_double(o->disturbed));
+    json_object_set_new(report, "utterances_per_s", json_from_double(o->utterances_per_s));
+    json_object_set_new(report, "step_ms", json_from_double(1e3 * o->period));
+    json_object_set_new(report, "wait_share", json_from_double(o->wait_share));
+    json_object_set_new(report, "forecast_check", json_from_double(v->check));
+    json_object_set_new(report, "forecast_trusted", json_boolean(v->trusted));
+}
+
+/* --- what follows --- */
+
+static void add_line(json_t *list, const char *text) { json_array_append_new(list, json_string(text)); }
+
+/* What to do about each wall, and what that gives; the best setting has its own line. */
+static void add_remedies(json_t *list, const Verdict *v)
+{
+    for (int i = 0; i < v->wall_count; i++) {
+        const Wall *w = &v->walls[i];
+        char text[400];
+        if (i == 0 && strncmp(w->remedy, "Set ", 4) == 0)
+            continue;
+        snprintf(text, sizeof text, "%s %s: %s", i ? "Then" : "Against", stage_name((StageId)w->stage),
+                 w->remedy);
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, " (%.2f times the throughput%s)", w->gain_so_far,
+                 i ? " together with the above" : " without it");
+        add_line(list, text);
+    }
+}
+
+/* As the configuration has it now. */
+static void current_value(char *out, size_t cap, const Config *cfg, const char *key)
+{
+    ConfigRow row;
+    snprintf(out, cap, "?");
+    for (int i = 0; i < config_row_count(); i++)
+        if (config_row(cfg, i, &row) == 0 && strcmp(row.key, key) == 0)
+            snprintf(out, cap, "%s", row.value);
+}
+
+/* Issues and fixes of all sections, then the doctor's advice, then what could be written into the file. */
+static void add_consequences(json_t *report, const ReportInput *in)
+{
+    json_t *issues = json_array(), *recommendations = json_array(), *changes = json_array(), *section,
+           *finding;
+    const Verdict *v = in->v;
+    size_t i, k;
+    if (verdict_has_fault(v))
+        add_line(issues, v->sentence);
+    json_array_foreach(json_object_get(report, "sections"), i, section)
+        json_array_foreach(json_object_get(section, "findings"), k, finding)
+    {
+        const char *severity = json_string_value(json_object_get(finding, "severity"));
+        const char *what = json_string_value(json_object_get(finding, "what"));
+        const char *fix = json_string_value(json_object_get(finding, "fix"));
+        if (!severity || !what || strcmp(what, v->sentence) == 0)
+            continue;
+        if (strcmp(severity, "note") != 0)
+            add_line(issues, what);
+        if (fix && *fix && strcmp(severity, "note") != 0)
+            add_line(recommendations, fix);
+    }
+    /* The one change that helps most. */
+    if (v->best >= 0) {
+        const Gain *g = &v->gains[v->best];
+        char text[300], from[120];
+        snprintf(text, sizeof text, "Set %s: %.2f times the throughput, by the model of the pipeline%s.",
+                 g->change, g->predicted, v->trusted ? "" : " (which does not fit this run: try it)");
+        add_line(recommendations, text);
+        current_value(from, sizeof from, in->cfg, g->key);
+        snprintf(text, sizeof text, "predicted throughput %.2f times", g->predicted);
+        json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", g->key, "from", from, "to",
+                                                 g->value, "why", text));
+    }
+    add_remedies(recommendations, v);
+    /* Changes that the checks before the run suggest; the doctor's own comes first. */
+    for (size_t f = 0; in->preflight && f < in->preflight->count; f++) {
+        const Finding *p = &in->preflight->findings[f];
+        char from[120];
+        if (!p->set_value || !p->key[0] || (v->best >= 0 && strcmp(p->key, v->gains[v->best].key) == 0))
+            continue;
+        current_value(from, sizeof from, in->cfg, p->key);
+        json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", p->key, "from", from, "to",
+                                                 p->set_value, "why", p->what));
+    }
+    json_object_set_new(report, "issues", issues);
+    json_object_set_new(report, "recommendations", recommendations);
+    json_object_set_new(report, "configuration_changes", changes);
+}
+
+/* What a training run has drawn: loss.png, and how it hears a clip of validation. */
+static json_t *run_pictures(const char *run)
+{
+    static const struct {
+        const char *file, *title, *note;
+    } known[] = {
+        {"loss.png", "Loss", "Training and validation over the steps."},
+        {"alignment.png", "Alignment",
+         "Symbols upwards, time to the right: how well each moment fits each symbol, and the path that was "
+         "chosen. A path that climbs steadily along bright cells is what to look for; a pattern that repeats "
+         "from bottom to top says that the network does not tell symbols apart yet."},
+        {"mel.png", "Mel", "The recording above; below it what the network makes of text and durations."},
+        {"pitch.png", "Pitch", "Of each symbol: in the recording, and as it is predicted from the text."},
+    };
+    json_t *all = json_array();
+    for (size_t i = 0; i < sizeof known / sizeof *known && run; i++) {
+        char *path = file_join(run, known[i].file);
+        if (path && file_exists(path))
+            json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "title", known[i].title, "path", path,
+                                                 "note", known[i].note));
+        free(path);
+    }
+    return all;
+}
+
+/* The whole report. Text and page are drawn from it. */
+json_t *report_make(const ReportInput *in)
+{
+    char date[64];
+    time_t now = time(NULL);
+    struct tm t;
+    localtime_r(&now, &t);
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &t);
+    /* Which machine this is about: reports are kept and compared. */
+    char machine[240];
+    snprintf(machine, sizeof machine, "%s (%s)%s%s, %d core%s", in->model->name, in->model->model,
+             in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name,
+             in->o->cores, plural((uint64_t)in->o->cores));
+    json_t *r = json_pack("{s:s, s:s, s:s}", "title", in->title, "date", date, "machine", machine);
+    json_t *command = json_string(in->command);
+    json_object_set_new(r, "command", command ? command : json_string("?"));
+    report_verdict(r, in->v, in->o);
+    json_object_set_new(r, "sections", sections_make(in));
+    if (in->ranks)
+        ranks_verdict_report(r, in->ranks);
+    if (in->preflight)
+        json_object_set_new(r, "limits", limits_json(&in->preflight->limits));
+    add_consequences(r, in);
+    json_object_set_new(r, "charts", charts_make(in->o, in->v));
+    json_object_set_new(r, "pictures", run_pictures(in->run));
+    return r;
+}
+
+/* What decides the exit code: everything but notes. */
+int report_findings(const json_t *report)
+{
+    size_t i, k;
+    const json_t *section, *finding;
+    int n = 0;
+    json_array_foreach(json_object_get(report, "sections"), i, section)
+        json_array_foreach(json_object_get(section, "findings"), k, finding) n +=
+        strcmp(json_string_value(json_object_get(finding, "severity")), "note") != 0;
+    return n;
+}
+
+/* --- text --- */
+
+/* "" where there is none. */
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static void print_list(Buf *out, const char *title, const json_t *list)
+{
+    size_t i;
+    const json_t *line;
+    buf_printf(out, "\n%s\n", title);
+    if (json_array_size(list) == 0)
+        buf_str(out, "  none\n");
+    json_array_foreach(list, i, line) buf_printf(out, "  %zu. %s\n", i + 1, json_string_value(line));
+}
+
+/* Plain rows have no word in front: the eye finds those that do. */
+static void print_section(Buf *out, size_t number, const json_t *s)
+{
+    size_t i;
+    const json_t *row, *f;
+    buf_printf(out, "\n[%zu] %s\n", number, text_of(s, "title"));
+    json_array_foreach(json_object_get(s, "rows"), i, row)
+    {
+        const char *status = text_of(row, "status"), *note = text_of(row, "note");
+        buf_printf(out, "  %-10s %-32s %s%s%s%s\n", strcmp(status, "info") == 0 ? "" : status,
+                   text_of(row, "name"), text_of(row, "value"), *note ? " (" : "", note, *note ? ")" : "");
+    }
+    json_array_foreach(json_object_get(s, "findings"), i, f)
+        buf_printf(out, "  %s: %s [%s]; %s. Fix: %s\n", text_of(f, "severity"), text_of(f, "what"),
+                   text_of(f, "value"), text_of(f, "why"), text_of(f, "fix"));
+}
+
+/* What the verdict on ranks rests on, and what would help all of them. */
+static void print_cluster(Buf *out, const json_t *c)
+{
+    size_t i;
+    const json_t *x;
+    if (!c)
+        return;
+    buf_printf(out, "\n  ranks: %s\n", text_of(c, "verdict"));
+    json_array_foreach(json_object_get(c, "evidence"), i, x)
+        buf_printf(out, "  - %s\n", json_string_value(x));
+    buf_str(out, "\n  what a change would give all ranks (throughput after / before, of each rank)\n");
+    json_array_foreach(json_object_get(c, "gains"), i, x)
+        buf_printf(out, "    %-44s %.2f, %.2f\n", text_of(x, "change"),
+                   json_number_value(json_object_get(x, "predicted")),
+                   json_number_value(json_object_get(x, "per_rank")));
+}
+
+/* Sections, what follows from them, and the verdict last: it is what stays on the screen. */
+void report_text(Buf *out, const json_t *r)
+{
+    size_t i;
+    const json_t *x;
+    buf_printf(out, "%s\n%s, %s\n%s\n", text_of(r, "title"), text_of(r, "date"), text_of(r, "machine"),
+               text_of(r, "command"));
+    json_array_foreach(json_object_get(r, "sections"), i, x) print_section(out, i + 1, x);
+    print_list(out, "ISSUES", json_object_get(r, "issues"));
+    print_list(out, "RECOMMENDATIONS", json_object_get(r, "recommendations"));
+    buf_str(out, "\nCONFIGURATION CHANGES\n");
+    const json_t *changes = json_object_get(r, "configuration_changes");
+    if (json_array_size(changes) == 0)
+        buf_str(out, "  none\n");
+    json_array_foreach(changes, i, x) buf_printf(out, "  %s: %s -> %s (%s)\n", text_of(x, "key"),
+                                                 text_of(x, "from"), text_of(x, "to"), text_of(x, "why"));
+    buf_printf(out, "\nVERDICT\n  bottleneck %s, cause %s\n  %s\n", text_of(r, "bottleneck"),
+               text_of(r, "cause"), text_of(r, "verdict"));
+    json_array_foreach(json_object_get(r, "evidence"), i, x)
+        buf_printf(out, "  - %s\n", json_string_value(x));
+    const json_t *walls = json_object_get(r, "wall_lines");
+    if (json_array_size(walls))
+        buf_str(out, "\n  what limits training, in order\n");
+    json_array_foreach(walls, i, x) buf_printf(out, "    %zu. %s\n", i + 1, json_string_value(x));
+    buf_str(out, "\n  what a change would give (throughput after / before)\n");
+    json_array_foreach(json_object_get(r, "gains"), i, x)
+    {
+        const json_t *measured = json_object_get(x, "measured");
+        buf_printf(out, "    %-44s %.2f", text_of(x, "change"),
+                   json_number_value(json_object_get(x, "predicted")));
+        if (json_is_number(measured))
+            buf_printf(out, ", measured %.2f", json_number_value(measured));
+        buf_str(out, "\n");
+    }
+    print_cluster(out, json_object_get(r, "cluster"));
+}
+
+/* --- the table of thresholds --- */
+
+/* In the units that people read. */
+json_t *thresholds_json(void)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        const Limit *l = threshold((LimitId)i);
+        json_array_append_new(all, json_pack("{s:s, s:s, s:f, s:f, s:b, s:s, s:s}", "name", l->name,
+                                             "measure", l->measure, "good", l->good * l->factor, "bad",
+                                             l->bad * l->factor, "more_is_better", l->more_is_better, "unit",
+                                             l->unit, "note", l->note));
+    }
+    return all;
+}
+
+/* The table as people read it. */
+void thresholds_text(Buf *out)
+{
+    buf_printf(out, "%-58s %-14s %-16s %s\n", "measure", "good", "acceptable", "bad");
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        const Limit *l = threshold((LimitId)i);
+        char good[32], between[32] = "", bad[32];
+        const double a = l->good * l->factor, b = l->bad * l->factor;
+        snprintf(good, sizeof good, "%s %g %s", l->more_is_better ? ">=" : "<", a, l->unit);
+        snprintf(bad, sizeof bad, "%s %g %s",
+                 l->more_is_better   ? "<"
+                 : l->good == l->bad ? ">="
+                                     : ">",
+                 b, l->unit);
+        if (l->good != l->bad)
+            snprintf(between, sizeof between, "%g-%g %s", l->more_is_better ? b : a,
+                     l->more_is_better ? a : b, l->unit);
+        buf_printf(out, "%-58s %-14s %-16s %s%s%s\n", l->measure, good, between, bad, *l->note ? "; " : "",
+                   l->note);
+    }
+}

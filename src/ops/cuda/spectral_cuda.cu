@@ -1,0 +1,385 @@
+/* spectral_cuda.cu - the spectral loss: all resolutions in one launch. A block transforms its frames, of the
+ * wave and of the target at once, in shared memory, compares their bands, and leaves the gradients of the
+ * frames in the workspace; a second kernel adds them up, sample by sample and in their order. */
+#include "ops/cuda/fft_cuda.h"
+
+#define THREADS 256
+#define TINY 1e-12f /* a magnitude below it has no direction */
+#define LANES 4     /* of a band */
+
+/* One resolution. */
+typedef struct ScaleCuda {
+    FramesCuda f;
+    SoundBands bands;
+    float weight;
+    int frames;           /* of an item */
+    int first;            /* block of the launch that has all resolutions; -1: another kernel does it */
+    int losses_at, count; /* its sums, a block's each */
+    int64_t gradients_at; /* [items, frames, n] */
+} ScaleCuda;
+
+typedef struct ScalesCuda {
+    int count, samples, losses;
+    ScaleCuda s[SOUND_SCALES];
+} ScalesCuda;
+
+__device__ static int mirrored(int i, int n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
+
+/* A bin of the wave's spectrum, of a transform with the wave in the real and the target in the imaginary
+ * part, and of the target's: from the bin and the one that mirrors it. */
+__device__ __forceinline__ float2 ours_of(float2 a, float2 m)
+{
+    return make_float2((a.x + m.x) / 2, (a.y - m.y) / 2);
+}
+__device__ __forceinline__ float2 theirs_of(float2 a, float2 m)
+{
+    return make_float2((a.y + m.y) / 2, (m.x - a.x) / 2);
+}
+__device__ __forceinline__ float size_of(float2 x)
+{
+    float square = x.x * x.x + x.y * x.y;
+    return square > 0.0f ? square * rsqrtf(square) : 0.0f;
+}
+
+/* How far a band of the wave is from that of the target; *slope: what one more of the wave's changes. */
+__device__ __forceinline__ float compare(float ours, float theirs, float floor, float *slope)
+{
+    float difference = logf(fmaxf(ours, floor)) - logf(fmaxf(theirs, floor));
+    *slope = ours > floor && difference != 0.0f ? __fdividef(copysignf(1.0f, difference), ours) : 0.0f;
+    return fabsf(difference);
+}
+
+__device__ __forceinline__ float lanes_sum(float x)
+{
+#pragma unroll
+    for (int d = LANES / 2; d > 0; d >>= 1)
+        x += __shfl_xor_sync(0xFFFFFFFFu, x, d, LANES);
+    return x;
+}
+
+/* ---- 256 to 2048 points ---- */
+
+/* Shared memory of a block: points; magnitudes of both, and what one more of them changes; bands. */
+static size_t scale_shared(const ScaleCuda *s)
+{
+    int frames = fft_frames(&s->f);
+    return sizeof(float2) * FFT_ROOM + sizeof(float) * (size_t)(frames * 3 * (s->f.n / 2 + 1)) +
+           sizeof(int) * (size_t)((3 + frames) * s->bands.count);
+}
+
+/* A block of one resolution: `block` counts groups of frames over all items. A thread has points, bins and
+ * bands of one frame. Nothing is read in a branch, so that all of it is on its way at once. */
+template <int LOG2>
+__device__ __forceinline__ void scale_block(float *losses, float *gradients, const float *wave,
+                                            const float *target, const int32_t *len, const ScaleCuda &scale,
+                                            int samples, int block, int items, unsigned char *shared,
+                                            float *sums)
+{
+    constexpr int N = 1 << LOG2, T = N / 16, G = FFT_THREADS / T, BINS = N / 2 + 1, SUBS = T / LANES;
+    const FramesCuda f = scale.f;
+    const SoundBands bands = scale.bands;
+    const int g = threadIdx.x / T, t = threadIdx.x % T, all = items * scale.frames;
+    const int frame = block * G + g, inside = frame < all, item = inside ? frame / scale.frames : 0,
+              start = inside ? frame % scale.frames * f.hop - N / 2 : -N / 2;
+    const bool counts = inside && !(len && len[item] == 0);
+    float2 *z = (float2 *)shared + g * (N + N / 16);
+    float *ours = (float *)((float2 *)shared + FFT_ROOM) + g * BINS, *theirs = ours + G * BINS,
+          *change = theirs + G * BINS;
+    int *place =
+        (int *)((float *)((float2 *)shared + FFT_ROOM) + 3 * G * BINS); /* [count][first, width, at] */
+    float *slopes = (float *)(place + 3 * bands.count) + g * bands.count;
+    const float *w = wave + (int64_t)item * samples, *y = target + (int64_t)item * samples;
+    for (int b = threadIdx.x; b < bands.count; b += FFT_THREADS) {
+        place[3 * b] = bands.first[b];
+        place[3 * b + 1] = bands.width[b];
+        place[3 * b + 2] = bands.at[b];
+    }
+    fft_some<LOG2, 1>(
+        z, t, f.turn,
+        [&](int i) {
+            int s = mirrored(start + i, samples);
+            float a = w[s] * f.window[i], b = y[s] * f.window[i];
+            return make_float2(counts ? a : 0.0f, counts ? b : 0.0f);
+        },
+        [&](int i, float2 x) { z[fft_at(i)] = x; });
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < 9; r++) {
+        int i = t + r * T;
+        if (r == 8 && t > 0)
+            break;
+        float2 a = z[fft_at(i)], m = z[fft_at((N - i) & (N - 1))];
+        ours[i] = size_of(ours_of(a, m));
+        theirs[i] = size_of(theirs_of(a, m));
+        change[i] = 0.0f;
+    }
+    __syncthreads();
+    /* Four lanes have a band. Those with even numbers do not overlap, and every lane has either even or odd
+     * ones. */
+    static_assert(SUBS % 2 == 0, "lanes of even and odd bands");
+    const int lane = t % LANES, sub = t / LANES, odd = sub % 2;
+    float loss = 0.0f;
+    for (int b0 = 0; b0 < bands.count; b0 += SUBS) {
+        const int b = min(b0 + sub, bands.count - 1), first = place[3 * b], width = place[3 * b + 1];
+        const float *weight = bands.weights + place[3 * b + 2];
+        float a = 0.0f, c = 0.0f, slope;
+#pragma unroll 2
+        for (int i = lane; i < width; i += LANES) {
+            a += weight[i] * ours[first + i];
+            c += weight[i] * theirs[first + i];
+        }
+        /* Frames that do not count have zeros on both sides. */
+        float apart = compare(lanes_sum(a), lanes_sum(c), bands.floor, &slope);
+        if (b0 + sub >= bands.count)
+            continue;
+        loss += lane == 0 ? apart : 0.0f;
+        if (odd)
+            slopes[b] = slope;
+        else
+            for (int i = lane; i < width; i += LANES)
+                change[first + i] = slope * weight[i];
+    }
+    loss = block_sum(loss, sums);
+    if (threadIdx.x == 0)
+        losses[scale.losses_at + block] = scale.weight * loss;
+    if (!gradients)
+        return;
+    for (int b = sub; b < bands.count && odd; b += SUBS) {
+        const float *weight = bands.weights + place[3 * b + 2];
+        const float slope = slopes[b];
+        for (int i = lane; i < place[3 * b + 1]; i += LANES)
+            change[place[3 * b] + i] += slope * weight[i];
+    }
+    __syncthreads();
+    float *to = gradients + scale.gradients_at + (int64_t)frame * N;
+    fft_some<LOG2, -1>(
+        z, t, f.turn,
+        [&](int i) {
+            int k = i < BINS ? i : 0;
+            float2 x = ours_of(z[fft_at(k)], z[fft_at((N - k) & (N - 1))]);
+            float size = ours[k], d = size > TINY && i < BINS ? __fdividef(change[k], size) : 0.0f;
+            return make_float2(d * x.x, d * x.y);
+        },
+        [&](int i, float2 x) {
+            if (inside)
+                to[i] = scale.weight * x.x * f.window[i];
+        });
+}
+
+static __global__ void __launch_bounds__(FFT_THREADS, 5)
+    scales_kernel(float *losses, float *gradients, const float *wave, const float *target, const int32_t *len,
+                  const __grid_constant__ ScalesCuda scales, int items)
+{
+    SHARED_BYTES(shared);
+    __shared__ float sums[32];
+    int k = 0;
+    for (int i = 1; i < scales.count; i++)
+        if (scales.s[i].first >= 0 && (int)blockIdx.x >= scales.s[i].first)
+            k = i;
+    const ScaleCuda &s = scales.s[k];
+    const int block = (int)blockIdx.x - s.first;
+    switch (s.f.log2) {
+    case 8:
+        return scale_block<8>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
+                              sums);
+    case 9:
+        return scale_block<9>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
+                              sums);
+    case 10:
+        return scale_block<10>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
+                               sums);
+    default:
+        return scale_block<11>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
+                               sums);
+    }
+}
+
+/* ---- other sizes ---- */
+
+/* The gradient of the wave's spectrum, for every second band from `from` on. A warp has a band. */
+__device__ static void spread_bands(float2 *g, const float2 *z, const float *slope, const SoundBands &bands,
+                                    int n, int from)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int b = from + 2 * warp; b < bands.count; b += 2 * ((int)blockDim.x / 32)) {
+        const float *weight = bands.weights + bands.at[b];
+        for (int i = lane; i < bands.width[b]; i += 32) {
+            int bin = bands.first[b] + i;
+            float2 x = ours_of(z[bin], z[(n - bin) & (n - 1)]);
+            float size = size_of(x), d = size > TINY ? slope[b] * weight[i] / size : 0.0f;
+            g[bin].x += d * x.x;
+            g[bin].y += d * x.y;
+        }
+    }
+    __syncthreads();
+}
+
+/* A block has a frame. blockIdx.x: the frame, blockIdx.y: the item. */
+static __global__ void __launch_bounds__(TRANSFORM_MOST)
+    scale_kernel(float *losses, float *gradients, const float *wave, const float *target, const int32_t *len,
+                 const __grid_constant__ ScaleCuda scale, int samples)
+{
+    SHARED_BYTES(shared);
+    __shared__ float sums[32];
+    const FramesCuda &f = scale.f;
+    const SoundBands &bands = scale.bands;
+    int64_t at = (int64_t)blockIdx.y * gridDim.x + blockIdx.x;
+    losses += scale.losses_at;
+    if (gradients)
+        gradients += scale.gradients_at + at * f.n;
+    if (len && len[blockIdx.y] == 0) {
+        if (threadIdx.x == 0)
+            losses[at] = 0.0f;
+        for (int i = threadIdx.x; gradients && i < f.n; i += blockDim.x)
+            gradients[i] = 0.0f;
+        return;
+    }
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, n = f.n;
+    float2 *z = (float2 *)shared, *g;
+    float *slope = (float *)(z + 2 * n);
+    wave += (int64_t)blockIdx.y * samples;
+    target += (int64_t)blockIdx.y * samples;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int s = mirrored((int)blockIdx.x * f.hop + i - n / 2, samples);
+        z[i] = make_float2(wave[s] * f.window[i], target[s] * f.window[i]);
+    }
+    float2 *start = z;
+    z = transform(z, z + n, f, 1.0f);
+    g = z == start ? start + n : start;
+    float loss = 0.0f;
+    for (int b = warp; b < bands.count; b += (int)blockDim.x / 32) {
+        const float *w = bands.weights + bands.at[b];
+        float ours = 0.0f, theirs = 0.0f, change;
+        for (int i = lane; i < bands.width[b]; i += 32) {
+            float2 a = z[bands.first[b] + i], m = z[(n - bands.first[b] - i) & (n - 1)];
+            ours += w[i] * size_of(ours_of(a, m));
+            theirs += w[i] * size_of(theirs_of(a, m));
+        }
+        float apart = compare(warp_sum(ours), warp_sum(theirs), bands.floor, &change);
+        if (lane == 0) {
+            loss += apart;
+            slope[b] = change;
+        }
+    }
+    loss = block_sum(loss, sums);
+    if (threadIdx.x == 0)
+        losses[at] = scale.weight * loss;
+    if (!gradients)
+        return;
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        g[i] = make_float2(0.0f, 0.0f);
+    __syncthreads();
+    spread_bands(g, z, slope, bands, n, 0);
+    spread_bands(g, z, slope, bands, n, 1);
+    g = transform(g, z, f, -1.0f);
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        gradients[i] = scale.weight * g[i].x * f.window[i];
+}
+
+/* ---- sums ---- */
+
+/* dwave = the frames' gradients of all resolutions, at the sample and where it was mirrored to; one block
+ * more adds the losses up. blockIdx.y: the item. */
+static __global__ void __launch_bounds__(THREADS)
+    scales_sum_kernel(float *value, float *dwave, const float *losses, const float *gradients,
+                      const __grid_constant__ ScalesCuda scales)
+{
+    __shared__ float sums[32];
+    const int samples = scales.samples;
+    if (blockIdx.x == 0) {
+        if (blockIdx.y > 0)
+            return;
+        float sum = 0.0f;
+        for (int i = threadIdx.x; i < scales.losses; i += THREADS)
+            sum += losses[i];
+        sum = block_sum(sum, sums);
+        if (threadIdx.x == 0)
+            *value += sum;
+        return;
+    }
+    int s = ((int)blockIdx.x - 1) * THREADS + threadIdx.x;
+    if (s >= samples)
+        return;
+    float sum = 0.0f;
+    for (int k = 0; k < scales.count; k++) {
+        const FramesCuda &f = scales.s[k].f;
+        const int frames = scales.s[k].frames;
+        const float *from = gradients + scales.s[k].gradients_at + (int64_t)blockIdx.y * frames * f.n;
+        sum += sum_frames(from, f, frames, s);
+        if (s > 0 && s <= f.n / 2)
+            sum += sum_frames(from, f, frames, -s);
+        if (s < samples - 1 && 2 * (samples - 1) - s < (frames - 1) * f.hop + f.n / 2)
+            sum += sum_frames(from, f, frames, 2 * (samples - 1) - s);
+    }
+    dwave[(int64_t)blockIdx.y * samples + s] = sum;
+}
+
+/* Where everything lies for so many items; returns the blocks of scales_kernel. */
+static int lay_out(ScalesCuda *all, int items)
+{
+    int blocks = 0;
+    int64_t at = 0;
+    all->losses = 0;
+    for (int i = 0; i < all->count; i++) {
+        ScaleCuda *s = &all->s[i];
+        int64_t frames = (int64_t)items * s->frames;
+        s->count = (int)(fft_takes(&s->f) ? divide_up(frames, fft_frames(&s->f)) : frames);
+        s->first = fft_takes(&s->f) ? blocks : -1;
+        blocks += fft_takes(&s->f) ? s->count : 0;
+        s->losses_at = all->losses;
+        all->losses += s->count;
+        s->gradients_at = at;
+        at += frames * s->f.n;
+    }
+    return blocks;
+}
+
+static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
+                          const int32_t *len, const SoundScale *scales, int count, int B, int samples)
+{
+    CudaOps *o = ops_enter(c);
+    ScalesCuda all = {};
+    size_t shared = 0;
+    int64_t row = 0; /* numbers of an item in the workspace */
+    assert(count <= SOUND_SCALES);
+    all.count = count;
+    all.samples = samples;
+    for (int i = 0; i < count; i++) {
+        ScaleCuda *s = &all.s[i];
+        assert(samples > scales[i].frames.n / 2);
+        s->f = frames_cuda(&scales[i].frames);
+        s->bands = scales[i].bands;
+        s->weight = scales[i].weight;
+        s->frames = samples / s->f.hop + 1;
+        row += (int64_t)s->frames * (1 + s->f.n);
+        if (fft_takes(&s->f) && scale_shared(s) > shared)
+            shared = scale_shared(s);
+    }
+    int items = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float) - 64) / row, 65535);
+    assert(items >= 1 && (int64_t)items * row < INT32_MAX);
+    for (int b = 0; b < B; b += items) {
+        int n = B - b < items ? B - b : items, blocks = lay_out(&all, n);
+        float *losses = (float *)ops_scratch(c), *gradients = losses + (all.losses + 63) / 64 * 64;
+        const float *w = (const float *)wave + (int64_t)b * samples, *y = target + (int64_t)b * samples;
+        const int32_t *l = len ? len + b : NULL;
+        if (blocks > 0) {
+            allow_shared(o, scales_kernel, shared);
+            LAUNCH(o, "spectral loss", blocks, FFT_THREADS, shared, scales_kernel, losses,
+                   dwave ? gradients : NULL, w, y, l, all, n);
+        }
+        for (int i = 0; i < count; i++) {
+            const ScaleCuda *s = &all.s[i];
+            if (s->first >= 0)
+                continue;
+            size_t room = 2 * sizeof(float2) * (size_t)s->f.n + sizeof(float) * (size_t)s->bands.count;
+            allow_shared(o, scale_kernel, room);
+            LAUNCH(o, "spectral loss", dim3((unsigned)s->frames, (unsigned)n), transform_threads(s->f.n),
+                   room, scale_kernel, losses, dwave ? gradients : NULL, w, y, l, *s, samples);
+        }
+        dim3 sums(1 + (unsigned)(dwave ? divide_up(samples, THREADS) : 0), dwave ? (unsigned)n : 1);
+        LAUNCH(o, "sums of the spectral loss", sums, THREADS, 0, scales_sum_kernel, (float *)value,
+               (float *)dwave + (dwave ? (int64_t)b * samples : 0), losses, gradients, all);
+    }
+}
+
+void spectral_fill(Ops *ops) { ops->spectral_loss = spectral_loss; }

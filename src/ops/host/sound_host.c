@@ -1,0 +1,735 @@
+/* sound_host.c - from spectra to sound and back: the inverse transform of a network's spectrum, and the loss
+ * between the bands of two signals.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/host/host_real.h"
+
+#define CHOOSE(name) _Generic((REAL)0, float : name##f, double : name)
+#define EXP CHOOSE(exp)
+#define SIN CHOOSE(sin)
+#define COS CHOOSE(cos)
+#define LOG CHOOSE(log)
+#define SQRT CHOOSE(sqrt)
+
+#pragma GCC optimize("O3")
+
+#define MOST_POINTS 4096
+#define LANES TRANSFORM_LANES
+#define PAIRS (2 * LANES) /* frames of real numbers that are transformed at once */
+#define FEW_ITEMS 4       /* with fewer of them than this, parts of an item are tasks of their own */
+#define PART_FRAMES 64    /* of such a part */
+#define TINY 1e-12        /* a magnitude below it has no direction */
+
+typedef struct FramesTask {
+    HostOps *h;
+    REAL *out;
+    float *spread;
+    const float *in;
+    const int32_t *len;
+    const SoundBands *bands;
+    int T, n;
+    float shift, scale;
+} FramesTask;
+
+static void scale_task(void *arg, int b, int slot)
+{
+    const FramesTask *t = arg;
+    const int64_t all = (int64_t)t->T * t->n, valid = (int64_t)host_len(t->len, b, t->T) * t->n;
+    REAL *out = t->out + b * all;
+    for (int64_t i = 0; i < valid; i++)
+        out[i] = ((REAL)t->in[b * all + i] + (REAL)t->shift) * (REAL)t->scale;
+    memset(out + valid, 0, (size_t)(all - valid) * sizeof *out);
+}
+
+void HOST(scale_frames)(OpsContext *c, void *out, const float *in, const int32_t *len, int B, int T, int n,
+                        float shift, float scale)
+{
+    FramesTask t = {.h = host_of(c), .out = out, .in = in, .len = len, .T = T, .n = n, .shift = shift};
+    t.scale = scale;
+    host_pool_run(t.h->pool, B, scale_task, &t);
+}
+
+/* One row. */
+static void spread_task(void *arg, int row, int slot)
+{
+    const FramesTask *t = arg;
+    const SoundBands *bands = t->bands;
+    const float *in = t->in + (int64_t)row * t->n;
+    float *power = host_slot(t->h, slot), *out = t->spread + (int64_t)row * bands->count;
+    for (int i = 0; i < t->n; i++)
+        power[i] = expf(in[i]);
+    for (int k = 0; k < bands->count; k++) {
+        const float *weight = bands->weights + bands->at[k];
+        float sum = 0;
+        for (int i = 0; i < bands->width[k]; i++)
+            sum += weight[i] * power[bands->first[k] + i];
+        out[k] = t->shift + logf(sum > bands->floor ? sum : bands->floor);
+    }
+}
+
+void HOST(log_spread)(OpsContext *c, float *out, const float *in, const SoundBands *bands, int64_t rows,
+                      int n, float shift)
+{
+    ASSERT_CMP((size_t)n * sizeof(float), <=, HOST_SLOT_BYTES);
+    ASSERT_CMP(rows, <=, INT_MAX);
+    FramesTask t = {.h = host_of(c), .spread = out, .in = in, .bands = bands, .n = n, .shift = shift};
+    host_pool_run(t.h->pool, (int)rows, spread_task, &t);
+}
+
+void HOST(sound_tables)(OpsContext *c, void *tables, int n, int window)
+{
+    REAL *turn = tables, *out = turn + n;
+    const int from = (n - window) / 2;
+    ASSERT(n >= 4 && n <= MOST_POINTS && (n & (n - 1)) == 0 && window >= 2 && window <= n);
+    for (int k = 0; k < n / 2; k++) {
+        turn[2 * k] = (REAL)cos(2 * M_PI * k / n);
+        turn[2 * k + 1] = (REAL)-sin(2 * M_PI * k / n);
+    }
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int k = 0; k < window; k++)
+        out[from + k] = (REAL)(0.5 - 0.5 * cos(2 * M_PI * k / window));
+}
+
+/* A point of LANES transforms. */
+typedef struct Point {
+    REAL re[LANES], im[LANES];
+} Point;
+
+static Point *transform(const HostOps *h, Point *z, Point *other, const REAL *turn, int n, int sign)
+{
+    return (Point *)(void *)VEC(h)->transform((REAL *)z, (REAL *)other, turn, n, sign);
+}
+
+/* Sum of the squared windows at a sample. */
+static REAL overlap(const REAL *window, int n, int hop, int T, int64_t sample)
+{
+    REAL sum = 0;
+    int64_t first = sample - n / 2 + 1;
+    for (int64_t t = first <= 0 ? 0 : (first + hop - 1) / hop; t < T && t * hop <= sample + n / 2; t++) {
+        int64_t k = sample + n / 2 - t * hop;
+        if (k >= 0 && k < n)
+            sum += window[k] * window[k];
+    }
+    return sum;
+}
+
+typedef struct WaveTask {
+    HostOps *h;
+    REAL *wave, *dspectrum;
+    const REAL *dwave, *spectrum;
+    const float *prior;
+    const REAL *turn, *window;
+    int n, hop, T, ld;
+    int parts; /* of an item; PART_FRAMES each where there are several */
+} WaveTask;
+
+/* 1 / overlap of the samples from .. to - 1. Away from the ends it repeats with every hop. */
+static void inverse_overlap(const WaveTask *w, REAL *out, int64_t from, int64_t to)
+{
+    const int64_t samples = (int64_t)(w->T - 1) * w->hop;
+    int64_t steady = -1; /* where a period without ends begins */
+    for (int64_t s = from; s < to; s++) {
+        const int inside = s >= w->n / 2 && s + w->n / 2 <= samples;
+        if (!inside)
+            steady = -1;
+        else if (steady < 0)
+            steady = s;
+        out[s - from] = inside && s - w->hop >= steady ? out[s - from - w->hop]
+                                                       : 1 / overlap(w->window, w->n, w->hop, w->T, s);
+    }
+}
+
+/* Real and imaginary part of bin f of a row. *loud: 1 where its magnitude is at the limit. */
+static void bin_of(const WaveTask *w, const REAL *row, const float *prior, int f, REAL *re, REAL *im,
+                   int *loud)
+{
+    REAL m = EXP(row[f] + (REAL)prior[f]), phase = row[w->n / 2 + 1 + f];
+    *loud = !(m < SOUND_LOUDEST);
+    m = *loud ? SOUND_LOUDEST : m;
+    *re = m * COS(phase);
+    *im = m * SIN(phase);
+}
+
+/* The spectra of PAIRS frames from t on as those of LANES complex signals: two real ones make one. Frames at
+ * and past T are silent. */
+static void pack_spectra(const WaveTask *w, Point *z, int b, int t)
+{
+    const int n = w->n, F = n / 2 + 1;
+    memset(z, 0, (size_t)n * sizeof *z);
+    for (int i = 0; i < PAIRS && t + i < w->T; i++) {
+        const int64_t at = (int64_t)b * w->T + t + i;
+        const REAL *row = w->spectrum + at * w->ld;
+        const float *prior = w->prior + at * F;
+        const int l = i % LANES, second = i >= LANES;
+        for (int f = 0; f < F; f++) {
+            int loud;
+            REAL re, im;
+            Point *here = &z[f], *there = &z[(n - f) & (n - 1)];
+            bin_of(w, row, prior, f, &re, &im, &loud);
+            if (f == 0 || f == n / 2) { /* the middle of the spectrum and its end are real */
+                here->re[l] += second ? 0 : re;
+                here->im[l] += second ? re : 0;
+            } else {
+                here->re[l] += second ? -im : re;
+                here->im[l] += second ? re : im;
+                there->re[l] += second ? im : re;
+                there->im[l] += second ? re : -im;
+            }
+        }
+    }
+}
+
+/* Frames are added up in their order, whatever part they are computed for. */
+static void wave_task(void *arg, int task, int slot)
+{
+    const WaveTask *w = arg;
+    const int n = w->n, b = task / w->parts, part = task % w->parts, reach = n / 2 / w->hop + 1;
+    const int64_t samples = (int64_t)(w->T - 1) * w->hop, size = (int64_t)PART_FRAMES * w->hop;
+    const int64_t from = w->parts > 1 ? part * size : 0,
+                  to = w->parts > 1 && from + size < samples ? from + size : samples;
+    Point *z = host_slot(w->h, slot), *other = z + n;
+    REAL *wave = w->wave + b * samples;
+    const int first = from / w->hop > reach ? (int)(from / w->hop) - reach : 0;
+    memset(wave + from, 0, (size_t)(to - from) * sizeof *wave);
+    for (int t = first; t < w->T && (int64_t)t * w->hop - n / 2 < to; t += PAIRS) {
+        pack_spectra(w, z, b, t);
+        const Point *frames = transform(w->h, z, other, w->turn, n, -1);
+        for (int i = 0; i < PAIRS && t + i < w->T; i++) {
+            const int64_t start = (int64_t)(t + i) * w->hop - n / 2;
+            const int64_t k0 = start < from ? from - start : 0, k1 = start + n > to ? to - start : n;
+            for (int64_t k = k0; k < k1; k++)
+                wave[start + k] +=
+                    (i < LANES ? frames[k].re[i] : frames[k].im[i - LANES]) * w->window[k] / (REAL)n;
+        }
+    }
+    REAL *inverse = (REAL *)(void *)(other + n);
+    const int64_t room = (int64_t)((HOST_SLOT_BYTES - 2 * (size_t)n * sizeof *z) / sizeof *inverse);
+    for (int64_t at = from; at < to; at += room) {
+        const int64_t end = at + room < to ? at + room : to;
+        inverse_overlap(w, inverse, at, end);
+        for (int64_t s = at; s < end; s++)
+            wave[s] *= inverse[s - at];
+    }
+}
+
+static WaveTask wave_of(OpsContext *c, const void *spectrum, int ld, const float *prior, const SoundFrames *f,
+                        int T)
+{
+    ASSERT(T >= 2 && f->hop <= f->n / 2 && ld >= f->n + 2);
+    ASSERT_CMP((size_t)f->n * 3 * sizeof(Point), <=, HOST_SLOT_BYTES);
+    WaveTask w = {.h = host_of(c), .spectrum = spectrum, .prior = prior, .turn = f->tables};
+    w.window = w.turn + f->n;
+    w.n = f->n;
+    w.hop = f->hop;
+    w.T = T;
+    w.ld = ld;
+    w.parts = 1;
+    return w;
+}
+
+void HOST(wave_forward)(OpsContext *c, void *wave, const void *spectrum, int ld, const float *prior,
+                        const SoundFrames *f, int B, int T)
+{
+    WaveTask w = wave_of(c, spectrum, ld, prior, f, T);
+    w.wave = wave;
+    w.parts = B < FEW_ITEMS ? (T - 2) / PART_FRAMES + 1 : 1;
+    host_pool_run(w.h->pool, B * w.parts, wave_task, &w);
+}
+
+/* The gradients of frame t, from its transform among those of z. */
+static void frame_backward(const WaveTask *w, const Point *z, int i, int b, int t)
+{
+    const int n = w->n, F = n / 2 + 1, l = i % LANES, second = i >= LANES;
+    const int64_t at = (int64_t)b * w->T + t;
+    const REAL *row = w->spectrum + at * w->ld;
+    const float *prior = w->prior + at * F;
+    REAL *d = w->dspectrum + at * w->ld;
+    for (int f = 0; f < F; f++) {
+        const Point *here = &z[f], *there = &z[(n - f) & (n - 1)];
+        const int edge = f == 0 || f == n / 2;
+        const REAL scale = (REAL)(edge ? 1 : 2) / (REAL)n;
+        /* Of the two real signals in one: the first is what is symmetric, the second the rest. */
+        REAL gr = second ? here->im[l] + there->im[l] : here->re[l] + there->re[l];
+        REAL gi = second ? there->re[l] - here->re[l] : here->im[l] - there->im[l];
+        int loud;
+        REAL re, im;
+        bin_of(w, row, prior, f, &re, &im, &loud);
+        REAL dre = gr / 2 * scale, dim = edge ? 0 : gi / 2 * scale;
+        d[f] = loud ? 0 : dre * re + dim * im;
+        d[F + f] = dim * re - dre * im;
+    }
+    memset(d + 2 * F, 0, (size_t)(w->ld - 2 * F) * sizeof *d);
+}
+
+static void wave_back_task(void *arg, int b, int slot)
+{
+    const WaveTask *w = arg;
+    const int n = w->n;
+    const int64_t samples = (int64_t)(w->T - 1) * w->hop, span = (int64_t)(PAIRS - 1) * w->hop + n;
+    Point *z = host_slot(w->h, slot), *other = z + n;
+    REAL *inverse = (REAL *)(void *)(other + n);
+    const REAL *dwave = w->dwave + b * samples;
+    ASSERT_CMP(2 * (size_t)n * sizeof *z + (size_t)span * sizeof *inverse, <=, HOST_SLOT_BYTES);
+    for (int t = 0; t < w->T; t += PAIRS) {
+        const int64_t from = (int64_t)t * w->hop - n / 2, lo = from > 0 ? from : 0,
+                      hi = from + span < samples ? from + span : samples;
+        inverse_overlap(w, inverse, lo, hi);
+        memset(z, 0, (size_t)n * sizeof *z);
+        for (int i = 0; i < PAIRS && t + i < w->T; i++) {
+            const int64_t start = from + (int64_t)i * w->hop;
+            const int64_t k0 = start < 0 ? -start : 0, k1 = start + n > samples ? samples - start : n;
+            for (int64_t k = k0; k < k1; k++) {
+                REAL g = w->window[k] * dwave[start + k] * inverse[start + k - lo];
+                *(i < LANES ? &z[k].re[i] : &z[k].im[i - LANES]) = g;
+            }
+        }
+        const Point *g = transform(w->h, z, other, w->turn, n, 1);
+        for (int i = 0; i < PAIRS && t + i < w->T; i++)
+            frame_backward(w, g, i, b, t + i);
+    }
+}
+
+void HOST(wave_backward)(OpsContext *c, void *dspectrum, const void *dwave, const void *spectrum, int ld,
+                         const float *prior, const SoundFrames *f, int B, int T)
+{
+    WaveTask w = wave_of(c, spectrum, ld, prior, f, T);
+    w.dspectrum = dspectrum;
+    w.dwave = dwave;
+    host_pool_run(w.h->pool, B, wave_back_task, &w);
+}
+
+typedef struct BandTask {
+    HostOps *h;
+    REAL *dwave;
+    double *sums; /* [B] */
+    const REAL *wave, *turn, *window;
+    const float *target;
+    const int32_t *len;
+    const SoundBands *bands;
+    int n, hop, samples;
+    REAL weight;
+} BandTask;
+
+/* Sample i of a signal of n that is reflected at its ends. */
+static int mirrored(int i, int n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
+
+/* Lanes of one number: of a bin, or of a band. */
+typedef struct Lanes {
+    REAL v[LANES];
+} Lanes;
+
+/* Scratch of a task. */
+typedef struct BandRoom {
+    Point *z, *other, *g; /* [n] */
+    Lanes *ours, *theirs; /* [n / 2 + 1] magnitudes */
+    Lanes *slope;         /* [n / 2 + 1] what the loss changes by with a magnitude */
+} BandRoom;
+
+static BandRoom band_room(const BandTask *l, int slot)
+{
+    BandRoom r = {.z = host_slot(l->h, slot)};
+    const int n = l->n;
+    r.other = r.z + n;
+    r.g = r.other + n;
+    r.ours = (Lanes *)(void *)(r.g + n);
+    r.theirs = r.ours + n / 2 + 1;
+    r.slope = r.theirs + n / 2 + 1;
+    return r;
+}
+
+static size_t band_room_bytes(int n)
+{
+    return 3 * (size_t)n * sizeof(Point) + 3 * ((size_t)n / 2 + 1) * sizeof(Lanes);
+}
+
+/* LANES frames from t on, the wave in the real and the target in the imaginary part. */
+static void cut_frames(const BandTask *l, Point *z, int b, int t, int count)
+{
+    const int n = l->n;
+    const REAL *wave = l->wave + (int64_t)b * l->samples;
+    const float *target = l->target + (int64_t)b * l->samples;
+    if (count < LANES)
+        memset(z, 0, (size_t)n * sizeof *z);
+    for (int i = 0; i < count; i++) {
+        const int start = (t + i) * l->hop - n / 2, inside = start >= 0 && start + n <= l->samples;
+        for (int k = 0; k < n; k++) {
+            const int s = inside ? start + k : mirrored(start + k, l->samples);
+            z[k].re[i] = wave[s] * l->window[k];
+            z[k].im[i] = (REAL)target[s] * l->window[k];
+        }
+    }
+}
+
+/* Bin f of the wave's spectrum, twice. */
+static void ours_at(Lanes *re, Lanes *im, const Point *z, int n, int f)
+{
+    const Point *a = &z[f], *m = &z[(n - f) & (n - 1)];
+    for (int i = 0; i < LANES; i++) {
+        re->v[i] = a->re[i] + m->re[i];
+        im->v[i] = a->im[i] - m->im[i];
+    }
+}
+
+/* Magnitudes of all bins of both. */
+static void measure(const BandRoom *r, const Point *z, int n)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        const Point *a = &z[f], *m = &z[(n - f) & (n - 1)];
+        Lanes re, im;
+        ours_at(&re, &im, z, n, f);
+        for (int i = 0; i < LANES; i++) {
+            REAL tr = a->im[i] + m->im[i], ti = m->re[i] - a->re[i];
+            r->ours[f].v[i] = SQRT(re.v[i] * re.v[i] + im.v[i] * im.v[i]) / 2;
+            r->theirs[f].v[i] = SQRT(tr * tr + ti * ti) / 2;
+        }
+    }
+}
+
+/* The losses of `count` frames, and r->slope of all of them. */
+static double band_losses(const BandTask *l, const BandRoom *r, int count)
+{
+    const REAL floor = (REAL)l->bands->floor;
+    double sum = 0;
+    memset(r->slope, 0, ((size_t)l->n / 2 + 1) * sizeof *r->slope);
+    for (int b = 0; b < l->bands->count; b++) {
+        const float *weight = l->bands->weights + l->bands->at[b];
+        const int first = l->bands->first[b], width = l->bands->width[b];
+        Lanes ours = {{0}}, theirs = {{0}}, slope = {{0}};
+        for (int k = 0; k < width; k++)
+            for (int i = 0; i < LANES; i++) {
+                ours.v[i] += (REAL)weight[k] * r->ours[first + k].v[i];
+                theirs.v[i] += (REAL)weight[k] * r->theirs[first + k].v[i];
+            }
+        for (int i = 0; i < count; i++) {
+            const REAL difference =
+                LOG(ours.v[i] > floor ? ours.v[i] : floor) - LOG(theirs.v[i] > floor ? theirs.v[i] : floor);
+            sum += fabs((double)difference);
+            if (ours.v[i] > floor && difference != 0)
+                slope.v[i] = (REAL)(difference > 0 ? 1 : -1) / ours.v[i];
+        }
+        for (int k = 0; k < width; k++)
+            for (int i = 0; i < LANES; i++)
+                r->slope[first + k].v[i] += slope.v[i] * (REAL)weight[k];
+    }
+    return sum;
+}
+
+/* Adds the gradients of the wave's spectra to r->g, in which two real signals are one complex: these are the
+ * first, or the second. */
+static void pack_gradients(const BandRoom *r, const Point *z, int n, int second)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        Point *here = &r->g[f], *there = &r->g[(n - f) & (n - 1)];
+        const int edge = f == 0 || f == n / 2;
+        Lanes re, im;
+        ours_at(&re, &im, z, n, f);
+        for (int i = 0; i < LANES; i++) {
+            const REAL size = r->ours[f].v[i];
+            const REAL d = size > (REAL)TINY ? r->slope[f].v[i] / size / (edge ? 2 : 4) : 0;
+            re.v[i] *= d;
+            im.v[i] *= d;
+        }
+        for (int i = 0; i < LANES; i++) {
+            here->re[i] += second ? (edge ? 0 : -im.v[i]) : re.v[i];
+            here->im[i] += second ? re.v[i] : edge ? 0 : im.v[i];
+            if (edge)
+                continue;
+            there->re[i] += second ? im.v[i] : re.v[i];
+            there->im[i] += second ? re.v[i] : -im.v[i];
+        }
+    }
+}
+
+static void add_gradients(const BandTask *l, const Point *d, int b, int t, int count)
+{
+    const int n = l->n;
+    REAL *dwave = l->dwave + (int64_t)b * l->samples;
+    for (int i = 0; i < count; i++) {
+        const int start = (t + i) * l->hop - n / 2, inside = start >= 0 && start + n <= l->samples;
+        for (int k = 0; k < n; k++) {
+            const int s = inside ? start + k : mirrored(start + k, l->samples);
+            dwave[s] += l->weight * (i < LANES ? d[k].re[i] : d[k].im[i - LANES]) * l->window[k];
+        }
+    }
+}
+
+static void loss_task(void *arg, int b, int slot)
+{
+    BandTask *l = arg;
+    l->sums[b] = 0;
+    if (l->len && l->len[b] == 0)
+        return;
+    const int n = l->n, frames = l->samples / l->hop + 1;
+    const BandRoom r = band_room(l, slot);
+    double sum = 0;
+    for (int t = 0; t < frames; t += PAIRS) {
+        const int most = frames - t < PAIRS ? frames - t : PAIRS;
+        if (l->dwave)
+            memset(r.g, 0, (size_t)n * sizeof *r.g);
+        for (int done = 0; done < most; done += LANES) {
+            const int count = most - done < LANES ? most - done : LANES;
+            cut_frames(l, r.z, b, t + done, count);
+            const Point *z = transform(l->h, r.z, r.other, l->turn, n, 1);
+            measure(&r, z, n);
+            sum += band_losses(l, &r, count);
+            if (l->dwave)
+                pack_gradients(&r, z, n, done > 0);
+        }
+        if (l->dwave)
+            add_gradients(l, transform(l->h, r.g, r.z, l->turn, n, -1), b, t, most);
+    }
+    l->sums[b] = sum;
+}
+
+static void scale_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
+                       const int32_t *len, const SoundScale *s, int B, int samples)
+{
+    const SoundFrames *f = &s->frames;
+    ASSERT_CMP(samples, >, f->n / 2);
+    ASSERT_CMP(band_room_bytes(f->n), <=, HOST_SLOT_BYTES);
+    BandTask l = {.h = host_of(c), .dwave = dwave, .wave = wave, .target = target, .bands = &s->bands};
+    l.len = len;
+    l.turn = f->tables;
+    l.window = l.turn + f->n;
+    l.n = f->n;
+    l.hop = f->hop;
+    l.samples = samples;
+    l.weight = (REAL)s->weight;
+    l.sums = loss_sums(l.h, B);
+    host_pool_run(l.h->pool, B, loss_task, &l);
+    loss_add(value, l.sums, B, s->weight);
+}
+
+void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
+                         const int32_t *len, const SoundScale *scales, int count, int B, int samples)
+{
+    if (dwave)
+        memset(dwave, 0, (size_t)B * (size_t)samples * sizeof(REAL));
+    for (int i = 0; i < count; i++)
+        scale_loss(c, value, dwave, wave, target, len, &scales[i], B, samples);
+}
+
+/* ---- rounds of Griffin-Lim ---- */
+
+#define GAP 16             /* numbers between frames, which would else lie in the same lines of the cache */
+#define LOUDEST_BAND 10.0f /* logarithm */
+#define BELOW_FLOOR 0.3f   /* of the floor: what a band that is there holds */
+
+typedef struct RoundTask {
+    HostOps *h;
+    REAL *wave, *frames, *previous; /* frames [B,T,n + GAP], previous [B,groups,F,re and im,PAIRS] */
+    const REAL *turn, *window;
+    const float *mel;
+    const SoundBands *bands;
+    int n, hop, T, groups, parts;
+    int first; /* round: there is nothing previous */
+} RoundTask;
+
+/* Scratch of a task: spectra of LANES frames. */
+typedef struct RoundRoom {
+    Point *z, *other;            /* [n] */
+    Lanes *re, *im, *own, *sums; /* [n / 2 + 1] own: magnitudes, sums: what the bands want of them */
+    REAL *cover;                 /* [n / 2 + 1] sum of the weights */
+} RoundRoom;
+
+static RoundRoom round_room(const RoundTask *r, int slot)
+{
+    RoundRoom m = {.z = host_slot(r->h, slot)};
+    const int F = r->n / 2 + 1;
+    m.other = m.z + r->n;
+    m.re = (Lanes *)(void *)(m.other + r->n);
+    m.im = m.re + F;
+    m.own = m.im + F;
+    m.sums = m.own + F;
+    m.cover = (REAL *)(void *)(m.sums + F);
+    return m;
+}
+
+static size_t round_room_bytes(int n)
+{
+    return 2 * (size_t)n * sizeof(Point) + ((size_t)n / 2 + 1) * (4 * sizeof(Lanes) + sizeof(REAL));
+}
+
+/* PAIRS frames from t on: the first LANES in the real part, the others in the imaginary one. */
+static void cut_pairs(const RoundTask *r, Point *z, int b, int t)
+{
+    const int n = r->n, samples = (r->T - 1) * r->hop, start = t * r->hop - n / 2;
+    const int inside = start >= 0 && start + (PAIRS - 1) * r->hop + n <= samples && t + PAIRS <= r->T;
+    const REAL *wave = r->wave + (int64_t)b * samples;
+    for (int k = 0; k < n && inside; k++)
+        for (int i = 0; i < LANES; i++) {
+            z[k].re[i] = wave[start + i * r->hop + k] * r->window[k];
+            z[k].im[i] = wave[start + (i + LANES) * r->hop + k] * r->window[k];
+        }
+    for (int i = 0; i < PAIRS && !inside; i++)
+        for (int k = 0; k < n; k++) {
+            const int s = mirrored(start + i * r->hop + k, samples);
+            *(i < LANES ? &z[k].re[i] : &z[k].im[i - LANES]) = t + i < r->T ? wave[s] * r->window[k] : 0;
+        }
+}
+
+/* The spectra of the first or the second LANES frames of z, and their magnitudes. */
+static void take_spectra(const RoundRoom *m, const Point *z, int n, int second)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        const Point *a = &z[f], *b = &z[(n - f) & (n - 1)];
+        for (int i = 0; i < LANES; i++) {
+            const REAL re = (second ? a->im[i] + b->im[i] : a->re[i] + b->re[i]) / 2,
+                       im = (second ? b->re[i] - a->re[i] : a->im[i] - b->im[i]) / 2;
+            m->re[f].v[i] = re;
+            m->im[f].v[i] = im;
+            m->own[f].v[i] = SQRT(re * re + im * im);
+        }
+    }
+}
+
+/* m->sums over m->cover is what the magnitudes of `count` frames have to be multiplied by. */
+static void want_bands(const RoundTask *r, const RoundRoom *m, const float *mel, int count)
+{
+    const SoundBands *bands = r->bands;
+    const float floor = bands->floor, least = logf(floor) + 1e-4f;
+    memset(m->sums, 0, ((size_t)r->n / 2 + 1) * sizeof *m->sums);
+    memset(m->cover, 0, ((size_t)r->n / 2 + 1) * sizeof *m->cover);
+    for (int b = 0; b < bands->count; b++) {
+        const float *weight = bands->weights + bands->at[b];
+        const int first = bands->first[b], width = bands->width[b];
+        Lanes have = {{0}}, ratio = {{0}};
+        for (int k = 0; k < width; k++)
+            for (int i = 0; i < LANES; i++)
+                have.v[i] += (REAL)weight[k] * m->own[first + k].v[i];
+        for (int i = 0; i < count; i++) {
+            const float v = mel[(int64_t)i * bands->count + b];
+            const REAL given =
+                v > least ? EXP((REAL)(v < LOUDEST_BAND ? v : LOUDEST_BAND)) : (REAL)(BELOW_FLOOR * floor);
+            ratio.v[i] = given / (have.v[i] + (REAL)TINY);
+        }
+        for (int k = 0; k < width; k++) {
+            m->cover[first + k] += (REAL)weight[k];
+            for (int i = 0; i < LANES; i++)
+                m->sums[first + k].v[i] += (REAL)weight[k] * ratio.v[i];
+        }
+    }
+}
+
+/* New spectra: their directions less momentum times the previous ones, with the magnitudes that are wanted.
+ */
+static void turn_spectra(const RoundTask *r, const RoundRoom *m, REAL *previous)
+{
+    const REAL momentum = (REAL)(r->first ? 0 : SOUND_MOMENTUM / (1 + SOUND_MOMENTUM));
+    for (int f = 0; f <= r->n / 2; f++, previous += 2 * PAIRS)
+        for (int i = 0; i < LANES; i++) {
+            const REAL was_re = r->first ? 0 : previous[i], was_im = r->first ? 0 : previous[PAIRS + i];
+            const REAL re = m->re[f].v[i] - momentum * was_re, im = m->im[f].v[i] - momentum * was_im;
+            const REAL size = SQRT(re * re + im * im),
+                       factor = m->cover[f] > 0 ? m->sums[f].v[i] / m->cover[f] : 1,
+                       scale = size > (REAL)TINY ? m->own[f].v[i] * factor / size : 0;
+            previous[i] = m->re[f].v[i];
+            previous[PAIRS + i] = m->im[f].v[i];
+            m->re[f].v[i] = re * scale;
+            m->im[f].v[i] = im * scale;
+        }
+}
+
+/* Adds the spectra to z, of which the frames are the real or the imaginary part. */
+static void put_spectra(const RoundRoom *m, Point *z, int n, int second)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        Point *here = &z[f], *there = &z[(n - f) & (n - 1)];
+        const int edge = f == 0 || f == n / 2;
+        for (int i = 0; i < LANES; i++) {
+            const REAL re = m->re[f].v[i], im = edge ? 0 : m->im[f].v[i];
+            here->re[i] += second ? -im : re;
+            here->im[i] += second ? re : im;
+            if (edge)
+                continue;
+            there->re[i] += second ? im : re;
+            there->im[i] += second ? re : -im;
+        }
+    }
+}
+
+/* One group of PAIRS frames. */
+static void round_task(void *arg, int task, int slot)
+{
+    const RoundTask *r = arg;
+    const int n = r->n, F = n / 2 + 1, b = task / r->groups, t = task % r->groups * PAIRS;
+    const RoundRoom m = round_room(r, slot);
+    cut_pairs(r, m.z, b, t);
+    Point *z = transform(r->h, m.z, m.other, r->turn, n, 1), *g = z == m.z ? m.other : m.z;
+    memset(g, 0, (size_t)n * sizeof *g);
+    for (int second = 0; second < 2; second++) {
+        const int from = t + second * LANES, left = r->T - from, count = left < LANES ? left : LANES;
+        take_spectra(&m, z, n, second);
+        want_bands(r, &m, r->mel + ((int64_t)b * r->T + from) * r->bands->count, count);
+        turn_spectra(r, &m, r->previous + (int64_t)task * F * 2 * PAIRS + second * LANES);
+        put_spectra(&m, g, n, second);
+    }
+    const Point *out = transform(r->h, g, z, r->turn, n, -1);
+    const int64_t ld = n + GAP;
+    REAL *frames = r->frames + ((int64_t)b * r->T + t) * ld;
+    for (int k = 0; k < n; k++) {
+        const REAL scale = r->window[k] / (REAL)n;
+        for (int i = 0; i < PAIRS && t + i < r->T; i++)
+            frames[i * ld + k] = (i < LANES ? out[k].re[i] : out[k].im[i - LANES]) * scale;
+    }
+}
+
+/* The samples of a part, from all frames that reach it. */
+static void round_sum_task(void *arg, int task, int slot)
+{
+    const RoundTask *r = arg;
+    const int n = r->n, b = task / r->parts, part = task % r->parts, reach = n / 2 / r->hop + 1;
+    const WaveTask w = {.window = r->window, .n = n, .hop = r->hop, .T = r->T};
+    const int64_t samples = (int64_t)(r->T - 1) * r->hop, size = (int64_t)PART_FRAMES * r->hop,
+                  from = part * size, to = from + size < samples ? from + size : samples;
+    REAL *wave = r->wave + b * samples, *inverse = host_slot(r->h, slot);
+    const int64_t room = (int64_t)(HOST_SLOT_BYTES / sizeof *inverse);
+    memset(wave + from, 0, (size_t)(to - from) * sizeof *wave);
+    for (int64_t t = from / r->hop > reach ? from / r->hop - reach : 0; t < r->T; t++) {
+        const int64_t start = t * r->hop - n / 2;
+        const int64_t k0 = start < from ? from - start : 0, k1 = start + n > to ? to - start : n;
+        const REAL *frame = r->frames + ((int64_t)b * r->T + t) * (n + GAP);
+        if (start >= to)
+            break;
+        for (int64_t k = k0; k < k1; k++)
+            wave[start + k] += frame[k];
+    }
+    for (int64_t at = from; at < to; at += room) {
+        const int64_t end = at + room < to ? at + room : to;
+        inverse_overlap(&w, inverse, at, end);
+        for (int64_t s = at; s < end; s++)
+            wave[s] *= inverse[s - at];
+    }
+}
+
+static int round_groups(int T) { return (T + PAIRS - 1) / PAIRS; }
+
+uint64_t HOST(sound_refine_bytes)(int B, int T, int n)
+{
+    const uint64_t previous = (uint64_t)round_groups(T) * ((uint64_t)n / 2 + 1) * 2 * PAIRS,
+                   frames = (uint64_t)T * ((uint64_t)n + GAP);
+    return (uint64_t)B * (previous + frames) * sizeof(REAL);
+}
+
+void HOST(sound_refine)(OpsContext *c, void *wave, void *room, const float *mel, const SoundFrames *f,
+                        const SoundBands *bands, int B, int T, int rounds)
+{
+    ASSERT((T - 1) * f->hop > f->n / 2);
+    ASSERT_CMP(round_room_bytes(f->n), <=, HOST_SLOT_BYTES);
+    RoundTask r = {.h = host_of(c), .wave = wave, .frames = room, .mel = mel, .bands = bands, .n = f->n};
+    r.hop = f->hop;
+    r.T = T;
+    r.turn = f->tables;
+    r.window = r.turn + f->n;
+    r.previous = r.frames + (int64_t)B * T * (f->n + GAP);
+    r.groups = round_groups(T);
+    r.parts = (T - 2) / PART_FRAMES + 1;
+    for (int i = 0; i < rounds; i++) {
+        r.first = i == 0;
+        host_pool_run(r.h->pool, B * r.groups, round_task, &r);
+        host_pool_run(r.h->pool, B * r.parts, round_sum_task, &r);
+    }
+}

@@ -1,0 +1,193 @@
+/* plan.c - the memory of a run, before it begins. */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "model/synthesis.h"
+#include "pipeline/policy.h"
+#include "pipeline/sampler.h"
+#include "text/phonemes/tokens.h"
+#include "train/listen/evaluate.h"
+#include "train/run_parts.h"
+
+#define LEAST_SAMPLE_TEXT 300 /* symbols of a spoken sample that there is always room for */
+#define SAMPLE_STRETCH 2      /* a sample may be so much longer than the longest clip */
+#define COPY_FRAMES 1024      /* most that a vocoder copies of a clip */
+#define REFERENCE_FRAMES 256  /* as voice clips have them */
+#define MOST_BATCH 4096       /* of batch_size */
+#define SPARE_SHARE 20        /* one part in so many of a device is left alone where no cap is set */
+#define MIB 1048576.0
+
+/* As the sampler pads: text and frames each to a multiple, after the slowest speed that augmentation may
+ * choose. */
+EngineShape corpus_shape(const Config *cfg, int ranks, const Corpus *a, const Corpus *b)
+{
+    EngineShape s = {.rows = policy_shares(policy_global_batch(cfg, ranks), ranks, cfg->batch_size).rows};
+    const Corpus *both[] = {a, b};
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; both[k] && i < both[k]->count; i++) {
+            s.text = (int)both[k]->lengths[i].tokens > s.text ? (int)both[k]->lengths[i].tokens : s.text;
+            s.frames =
+                (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
+        }
+    s.text = round_to_multiple(s.text, SAMPLER_TEXT_MULTIPLE);
+    if (cfg->pad_to_fixed_length && cfg->network != NETWORK_VOCODER)
+        s.frames = cfg->max_mel_frames;
+    s.frames = (int)policy_stretched_frames(s.frames, cfg->augment_speed, corpus_on_the_fly(a, cfg));
+    s.frames = round_to_multiple(s.frames, SAMPLER_FRAME_MULTIPLE);
+    return s;
+}
+
+SynthesisLimits synthesis_limits(const Config *cfg, const EngineShape *largest)
+{
+    if (cfg->network == NETWORK_VOCODER)
+        return (SynthesisLimits){
+            .rows = 1, .frames = cfg->max_mel_frames < COPY_FRAMES ? cfg->max_mel_frames : COPY_FRAMES};
+    return (SynthesisLimits){.rows = 1,
+                             .text = largest->text > LEAST_SAMPLE_TEXT ? largest->text : LEAST_SAMPLE_TEXT,
+                             .frames = SAMPLE_STRETCH * largest->frames,
+                             .reference = REFERENCE_FRAMES};
+}
+
+/* Validation sees the clips as they are, and takes as little memory as a pipeline can. */
+void validation_config(Config *out, const Config *cfg)
+{
+    *out = *cfg;
+    out->augment_gain_db = out->augment_noise_db = out->augment_speed = 0;
+    out->pipeline_buffer_size = POLICY_START_BUFFERS;
+    out->prefetch_buffer_size = POLICY_LEAST_SLOTS;
+}
+
+/* The batches of one pipeline, added to those of others. */
+static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus,
+                        Err *err)
+{
+    uint64_t data = 0, model = 0, pinned = 0;
+    PipelineOptions po = {.cfg = cfg,
+                          .corpus = corpus,
+                          .data = o->data,
+                          .model = o->model,
+                          .start = {.seed = (uint64_t)cfg->seed},
+                          .rank = ranks_rank(o->ranks),
+                          .ranks = ranks_count(o->ranks)};
+    int rc = pipeline_plan(&data, &model, &pinned, &po, err);
+    p->pipeline_data += data;
+    p->pipeline_model += model;
+    p->pinned += pinned;
+    return rc;
+}
+
+/* Buffers that the limits leave room for when everything that is planned has been taken; a pipeline begins
+ * with POLICY_START_BUFFERS. */
+static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
+{
+    TrainPlan one = {0};
+    Err err = {0};
+    int most = o->cfg->pipeline_buffer_size;
+    Config cfg = *o->cfg;
+    if (o->batch > 0)
+        cfg.global_batch_size = o->batch;
+    if (add_pipeline(&one, o, &cfg, o->train, &err))
+        return POLICY_START_BUFFERS;
+    int same = device_same(o->data, o->model);
+    const uint64_t each[] = {one.pipeline_data / POLICY_START_BUFFERS,
+                             one.pipeline_model / POLICY_START_BUFFERS}, /* at most */
+        room[] = {p->data_limit - p->data_total,
+                  same ? p->data_limit - p->data_total : p->model_limit - p->model_total};
+    for (int i = 0; i < 2; i++)
+        if (each[i] && room[i] / each[i] < (uint64_t)(most - POLICY_START_BUFFERS))
+            most = POLICY_START_BUFFERS + (int)(room[i] / each[i]);
+    return most;
+}
+
+/* Everything for so many rows at once, of a batch of `all` clips over all ranks. */
+static int plan_batch(TrainPlan *p, const TrainerOptions *o, int rows, int all, Err *err)
+{
+    Config cfg = *o->cfg, val;
+    cfg.batch_size = rows;
+    cfg.global_batch_size = all;
+    validation_config(&val, &cfg);
+    memset(p, 0, sizeof *p);
+    p->shape = corpus_shape(&cfg, ranks_count(o->ranks), o->train, o->validation);
+    EngineOptions e = {.cfg = &cfg,
+                       .device = o->model,
+                       .largest = p->shape,
+                       .symbols = tokens_count(),
+                       .languages = o->train->languages.count,
+                       .training = 1};
+    EnginePlan ep;
+    int rc = engine_plan(&ep, &e, err);
+    if (rc)
+        return rc;
+    SynthesisLimits limits = synthesis_limits(&cfg, &p->shape);
+    p->weights = ep.weights;
+    p->activations = ep.activations;
+    p->other = ep.total - ep.weights - ep.activations;
+    p->parameters = ep.parameters;
+    p->synthesis = engine_plan_synthesis(&e, &limits);
+    rc = add_pipeline(p, o, &cfg, o->train, err);
+    if (!rc && o->validation && o->validation->count)
+        rc = add_pipeline(p, o, &val, o->validation, err);
+    if (rc)
+        return rc;
+    /* Two devices that are one share its memory. */
+    int one = device_same(o->data, o->model);
+    p->model_total = ep.total + p->synthesis + p->pipeline_model + (one ? p->pipeline_data : 0);
+    p->data_total = one ? p->model_total : p->pipeline_data;
+    return 0;
+}
+
+/* What a device may take: its cap, or nearly all of it. */
+static uint64_t limit_of(Device *d)
+{
+    DeviceMemory m;
+    d->ops->memory_info(d, &m);
+    uint64_t limit = m.cap ? m.cap : m.total - m.total / SPARE_SHARE;
+    return limit > m.used ? limit - m.used : 1;
+}
+
+static int fits(const TrainPlan *p)
+{
+    return p->model_total <= p->model_limit && p->data_total <= p->data_limit;
+}
+
+/* The functions that take the memory also count it, so the plan cannot drift away from the run. */
+int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
+{
+    uint64_t model = limit_of(o->model), data = limit_of(o->data);
+    TrainPlan tried;
+    /* The largest batch that fits, by halving: memory grows with the batch. */
+    int low = 0, high = MOST_BATCH;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        int rc = plan_batch(&tried, o, middle, middle * ranks_count(o->ranks), err);
+        if (rc)
+            return rc;
+        tried.model_limit = model;
+        tried.data_limit = data;
+        if (fits(&tried))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    const int all = o->batch > 0 ? o->batch : policy_global_batch(o->cfg, ranks_count(o->ranks));
+    int rc = plan_batch(p, o, o->cfg->batch_size, all, err);
+    p->model_limit = model;
+    p->data_limit = data;
+    p->largest_batch = low;
+    p->buffers = POLICY_START_BUFFERS;
+    if (rc)
+        return rc;
+    if (fits(p)) {
+        p->buffers = most_buffers(p, o);
+        return 0;
+    }
+    int on_model = p->model_total > model;
+    err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, but there are %.1f MB for it",
+            p->shape.rows, (double)(on_model ? p->model_total : p->data_total) / MIB,
+            on_model ? o->model->name : o->data->name, (double)(on_model ? model : data) / MIB);
+    if (low < 1)
+        return err_hint(err, "not even one clip fits: use a smaller %s, or a higher cap",
+                        o->cfg->network == NETWORK_VOCODER ? "--vocoder-size or --vocoder-segment-frames"
+                                                           : "--model-size or --max-mel-frames");
+    return err_hint(err, "--batch-size %d --global-batch-size %d fits and learns the same", low, all);
+}
