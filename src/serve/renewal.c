@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "voice/vocoder_file.h"
 
 /* A voice and its vocoder on the disk; zeros: not there. */
 typedef struct Files {
@@ -45,6 +47,34 @@ static int same_files(const Files *a, const Files *b)
     return same_file(&a->voice, &b->voice) && same_file(&a->vocoder, &b->vocoder);
 }
 
+/* The best in a folder, else the file that is known, else the newest step. */
+static void look_into(FileStamp *now, const char *folder, const char *known)
+{
+    char path[CHECKPOINT_PATH_SIZE];
+    char *best = file_join(folder, CHECKPOINT_BEST);
+    if ((!best || file_stamp(now, best, NULL)) && (!*known || file_stamp(now, known, NULL)) &&
+        checkpoint_newest(path, folder, NULL) == 0)
+        file_stamp(now, path, NULL);
+    free(best);
+}
+
+/* A vocoder may be trained while its voice is being served. */
+static void look_at_vocoder(const Followed *f, FileStamp *now)
+{
+    char folder[CHECKPOINT_PATH_SIZE];
+    const char *asked = f->from.vocoder;
+    if (asked && strcmp(asked, VOCODER_NONE) == 0)
+        return;
+    const int inside = strcmp(f->vocoder, f->path) == 0;
+    struct stat st;
+    if (asked && stat(asked, &st) == 0 && S_ISDIR(st.st_mode))
+        look_into(now, asked, f->vocoder);
+    else if (!asked && !inside && vocoder_file_folder(folder, f->path, NULL) == 0)
+        look_into(now, folder, f->vocoder);
+    else if (*f->vocoder)
+        file_stamp(now, f->vocoder, NULL);
+}
+
 /* A run that was opened before it had a best checkpoint may have one now. */
 static void look_at(const Followed *f, Files *now)
 {
@@ -53,8 +83,7 @@ static void look_at(const Followed *f, Files *now)
     if (!best || file_stamp(&now->voice, best, NULL))
         file_stamp(&now->voice, f->path, NULL);
     free(best);
-    if (*f->vocoder)
-        file_stamp(&now->vocoder, f->vocoder, NULL);
+    look_at_vocoder(f, &now->vocoder);
 }
 
 /* Takes down what the studio has. */
@@ -132,8 +161,8 @@ static void take_over(Renewal *r, int i)
     }
     note(r, i);
     f->refused = f->seen = seen; /* of a folder another file may have been taken */
-    log_info(r->log, "voice %s: a new file speaks from now on: %s, step %lld", name, f->path,
-             (long long)f->step);
+    log_info(r->log, "voice %s: a new file speaks from now on: %s, step %lld, sound by %s", name, f->path,
+             (long long)f->step, *f->vocoder ? f->vocoder : "Griffin-Lim");
 }
 
 /* A file that differs from one look to the next is being written. */

@@ -198,6 +198,18 @@ static int find_in_folder(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log 
     return found;
 }
 
+int checkpoint_newest(char path[CHECKPOINT_PATH_SIZE], const char *dir, Err *err)
+{
+    StepList list;
+    path[0] = 0;
+    int rc = folder_list_steps(&list, dir, err);
+    if (!rc)
+        rc = list.count ? folder_join(path, dir, list.items[0].name, err)
+                        : err_set(err, ERR_MISSING, "there is no checkpoint in %s", dir);
+    free(list.items);
+    return rc;
+}
+
 /* A file that is found here has been opened and checked once. */
 int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const char *dir, Log *log, Err *err)
 {

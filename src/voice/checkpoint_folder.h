@@ -95,5 +95,7 @@ void checkpoint_writer_close(CheckpointWriter *w);
  * single checkpoint in it. ERR_DAMAGED: there are some, but none is valid (so that a run does not silently
  * start anew). For one named file: its own error. */
 int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const char *dir, Log *log, Err *err);
+/* The step file with the highest number, by the names alone. ERR_MISSING: there is none. */
+int checkpoint_newest(char path[CHECKPOINT_PATH_SIZE], const char *dir, Err *err);
 
 #endif

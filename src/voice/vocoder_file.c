@@ -9,8 +9,7 @@
 
 #define ABOUT_AS_GOOD 1.6 /* times Griffin-Lim's distance: what still sounds better (judge/spectra.h) */
 
-/* The folder beside a checkpoint. ERR_DATA: its path is too long. */
-static int folder_beside(char out[CHECKPOINT_PATH_SIZE], const char *file, Err *err)
+int vocoder_file_folder(char out[CHECKPOINT_PATH_SIZE], const char *file, Err *err)
 {
     const char *slash = strrchr(file, '/');
     int n = slash ? snprintf(out, CHECKPOINT_PATH_SIZE, "%.*s/" VOCODER_FOLDER, (int)(slash - file), file)
@@ -34,7 +33,7 @@ static int open_beside(Checkpoint *v, const char *file, Log *log, Err *err)
     if (rc != ERR_MISSING)
         return rc ? rc : 1;
     err_clear(err);
-    rc = folder_beside(folder, file, err);
+    rc = vocoder_file_folder(folder, file, err);
     if (rc || !file_exists(folder))
         return rc;
     rc = checkpoint_open(v, folder, folder, 0, NULL, log, err);

@@ -19,6 +19,10 @@ int vocoder_file_open(Checkpoint *v, const char *path, Log *log, Err *err);
  * goes with the voice; 0: there is none; or a negative code. */
 int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Log *log, Err *err);
 
+/* The folder in which the vocoder of a voice is looked for; file: that of the voice. ERR_DATA: its path is
+ * too long. */
+int vocoder_file_folder(char folder[CHECKPOINT_PATH_SIZE], const char *file, Err *err);
+
 /* 1: Griffin-Lim is better, by what was measured when the vocoder was validated. */
 int vocoder_file_is_worse(const TrainState *s);
 

@@ -42,23 +42,11 @@ static int teardown_lab(void **state)
 
 static int port(void) { return lab.server.port; }
 
-/* The object of an answer with this status. */
-static json_t *object_of(Reply *r, int status)
-{
-    if (r->status != status)
-        fail_msg("status %d where %d was expected: %s", r->status, status, r->body.data ? r->body.data : "");
-    json_t *o = json_loadb(r->body.data ? r->body.data : "", r->body.size, 0, NULL);
-    if (!o)
-        fail_msg("no JSON: %s", r->body.data ? r->body.data : "");
-    reply_free(r);
-    return o;
-}
-
 static json_t *get_json(const char *path)
 {
     Reply r;
     ask(&r, port(), "GET", path, NULL, NULL, 0);
-    return object_of(&r, 200);
+    return reply_object(&r, 200);
 }
 
 /* What `synth` writes into a pipe. */
@@ -169,7 +157,7 @@ static void a_recording_lends_its_voice(void **state)
     base64_encode(&json, wav, size);
     buf_str(&json, "\"}");
     post_json(&r, port(), json.data);
-    json_decref(object_of(&r, 413));
+    json_decref(reply_object(&r, 413));
     free(wav);
     buf_free(&json);
     buf_free(&file);
@@ -351,7 +339,7 @@ static void expect_error(const char *json, int status, const char *param, const 
 {
     Reply r;
     post_json(&r, port(), json);
-    json_t *o = object_of(&r, status), *e = json_object_get(o, "error");
+    json_t *o = reply_object(&r, status), *e = json_object_get(o, "error");
     assert_string_equal(text_at(e, "type"), "invalid_request_error");
     assert_string_equal(text_at(e, "param"), param);
     if (!strstr(text_at(e, "message"), word))
@@ -477,7 +465,7 @@ static void at_once_each_hears_its_own(void **state)
         buf_free(&expected[i]);
 }
 
-/* ---- beginning and ending ---- */
+/* ---- the beginning ---- */
 
 static void an_open_door_needs_a_key(void **state)
 {
@@ -501,12 +489,12 @@ static void an_open_door_needs_a_key(void **state)
     for (int i = 0; i < 5; i++) {
         ask(&r, s.port, "GET", "/v1/models", wrong[i], NULL, 0);
         assert_string_equal(reply_header(&r, "WWW-Authenticate"), "Bearer");
-        json_decref(object_of(&r, 401));
+        json_decref(reply_object(&r, 401));
     }
     ask(&r, s.port, "GET", "/v1/models", "Authorization: Bearer a-key-of-sixteen-or-more\r\n", NULL, 0);
-    json_decref(object_of(&r, 200));
+    json_decref(reply_object(&r, 200));
     ask(&r, s.port, "GET", "/health", NULL, NULL, 0);
-    json_decref(object_of(&r, 200));
+    json_decref(reply_object(&r, 200));
     serve_stop(&s);
 }
 
@@ -579,136 +567,14 @@ static void waiting_has_an_end(void **state)
                          "--request-timeout", "0.1"));
     post_json(&r, s.port, "{\"input\":\"green hill old hill green stone\"}");
     assert_non_null(reply_header(&r, "Retry-After"));
-    json_t *o = object_of(&r, 503);
+    json_t *o = reply_object(&r, 503);
     assert_string_equal(text_at(json_object_get(o, "error"), "code"), "timeout");
     assert_string_equal(text_at(json_object_get(o, "error"), "type"), "server_error");
     json_decref(o);
     serve_stop(&s);
 }
 
-/* ---- files that change ---- */
-
-enum { MOST_QUESTIONS = 2000 }; /* 0.05 s apart, until a change must have been noticed */
-
-static struct {
-    ServeRun server;
-    char path[512]; /* what is served */
-    Buf files[2];   /* two voices */
-    Buf sounds[2];  /* of each */
-} changing;
-
-static Buf sound_of(const char *checkpoint)
-{
-    Run r;
-    Buf out = {0};
-    run_program_env(&r, ARGS("synth", "--checkpoint", checkpoint, "--text", LONG_TEXT, "--output", "-"),
-                    NULL);
-    assert_int_equal(r.code, 0);
-    buf_add(&out, r.stdout_text.data, r.stdout_text.size);
-    run_free(&r);
-    return out;
-}
-
-static int is_sound(const Reply *r, int which)
-{
-    const Buf *s = &changing.sounds[which];
-    return r->body.size == s->size && memcmp(r->body.data, s->data, s->size) == 0;
-}
-
-/* Asks until the other voice speaks. Until then every answer is whole and that of the first. */
-static void speaks(int now, int before)
-{
-    for (int i = 0;; i++) {
-        Reply r;
-        assert_true(i < MOST_QUESTIONS);
-        serve_drain(&changing.server);
-        post_json(&r, changing.server.port, "{\"input\":\"" LONG_TEXT "\",\"response_format\":\"wav\"}");
-        assert_int_equal(r.status, 200);
-        const int is_now = is_sound(&r, now);
-        if (!is_now && !is_sound(&r, before))
-            fail_msg("after %d answers: %zu bytes that are no voice's", i, r.body.size);
-        reply_free(&r);
-        if (is_now)
-            return;
-        clock_sleep(0.05);
-    }
-}
-
-/* Waits until it is said whether the file is that which speaks. */
-static void is_current(int wanted)
-{
-    for (int now = -1, i = 0; now != wanted; i++) {
-        Reply r;
-        assert_true(i < MOST_QUESTIONS);
-        ask(&r, changing.server.port, "GET", "/health", NULL, NULL, 0);
-        json_t *o = object_of(&r, 200), *first = json_array_get(json_object_get(o, "files"), 0);
-        assert_string_equal(text_at(o, "status"), "ok");
-        assert_string_equal(text_at(first, "file"), "changing.safetensors");
-        assert_string_equal(text_at(first, "id"), "changing");
-        assert_int_equal(strlen(text_at(first, "since")), strlen("2026-05-04T10:00:00Z"));
-        now = json_boolean_value(json_object_get(first, "current"));
-        json_decref(o);
-        clock_sleep(0.05);
-    }
-}
-
-/* In place, `from` bytes on, as somebody copies slowly. */
-static void write_into(int which, size_t from, size_t to)
-{
-    int fd = open(changing.path, O_WRONLY | O_CREAT | (from ? 0 : O_TRUNC), 0644);
-    assert_true(fd >= 0);
-    assert_int_equal(pwrite(fd, changing.files[which].data + from, to - from, (off_t)from), to - from);
-    close(fd);
-}
-
-static void a_file_that_changes_is_taken_over_when_it_is_whole(void **state)
-{
-    static const char *const precisions[2] = {"float32", "bf16"};
-    char paths[2][512];
-    snprintf(changing.path, sizeof changing.path, "%s/changing.safetensors", lab.c->root);
-    for (int i = 0; i < 2; i++) {
-        snprintf(paths[i], sizeof paths[i], "%s/%s.safetensors", lab.c->root, precisions[i]);
-        json_decref(run_json(ARGS("export", "--checkpoint", lab.run, "--output", paths[i], "--precision",
-                                  precisions[i], "--json"),
-                             NULL));
-        changing.files[i] = file_bytes(paths[i]);
-        changing.sounds[i] = sound_of(paths[i]);
-    }
-    const size_t size = changing.files[1].size;
-    write_into(0, 0, changing.files[0].size);
-    serve_start(&changing.server, ARGS("--checkpoint", changing.path));
-    speaks(0, 0);
-    is_current(1);
-    /* Half of another one, in place; then its rest. */
-    write_into(1, 0, size / 2);
-    is_current(0);
-    speaks(0, 0);
-    write_into(1, size / 2, size);
-    speaks(1, 0);
-    is_current(1);
-    /* Another one in its place. */
-    assert_int_equal(rename(paths[0], changing.path), 0);
-    speaks(0, 1);
-    is_current(1);
-    /* Nothing, and then one again. */
-    assert_int_equal(remove(changing.path), 0);
-    is_current(0);
-    speaks(0, 0);
-    assert_int_equal(rename(paths[1], changing.path), 0);
-    speaks(1, 0);
-    /* One that is no voice at all. */
-    write_file(changing.path, "nothing", 7);
-    is_current(0);
-    speaks(1, 1);
-    serve_drain(&changing.server);
-    assert_non_null(strstr(changing.server.run.stderr_text.data, "a new file speaks from now on"));
-    assert_non_null(strstr(changing.server.run.stderr_text.data, "what was loaded goes on"));
-    serve_stop(&changing.server);
-    for (int i = 0; i < 2; i++) {
-        buf_free(&changing.files[i]);
-        buf_free(&changing.sounds[i]);
-    }
-}
+/* ---- the end ---- */
 
 /* What is being spoken comes to its end, nothing new begins; a second Ctrl-C does not wait. */
 static void stopping_finishes_what_is_spoken(void **state)
@@ -724,7 +590,7 @@ static void stopping_finishes_what_is_spoken(void **state)
     int fd = dial(s.port), idle = dial(s.port);
     assert_int_equal(send_text(idle, health), 0);
     read_reply(idle, &r);
-    json_decref(object_of(&r, 200));
+    json_decref(reply_object(&r, 200));
     send_speech(fd, LONG_TEXT, 16); /* more than fits between here and there */
     assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), 1);
     kill(s.run.pid, SIGTERM);
@@ -737,7 +603,7 @@ static void stopping_finishes_what_is_spoken(void **state)
     }
     assert_non_null(reply_header(&r, "Connection"));
     assert_string_equal(reply_header(&r, "Connection"), "close");
-    json_decref(object_of(&r, 503));
+    json_decref(reply_object(&r, 503));
     read_reply(fd, &r);
     assert_int_equal(r.status, 200);
     same(&expected, r.body.data, r.body.size);
@@ -780,7 +646,6 @@ int main(void)
         cmocka_unit_test(other_sites_are_refused),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(waiting_has_an_end),
-        cmocka_unit_test(a_file_that_changes_is_taken_over_when_it_is_whole),
         cmocka_unit_test(stopping_finishes_what_is_spoken),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);

@@ -193,6 +193,17 @@ void reply_free(Reply *r)
     *r = (Reply){0};
 }
 
+json_t *reply_object(Reply *r, int status)
+{
+    if (r->status != status)
+        fail_msg("status %d where %d was expected: %s", r->status, status, r->body.data ? r->body.data : "");
+    json_t *o = json_loadb(r->body.data ? r->body.data : "", r->body.size, 0, NULL);
+    if (!o)
+        fail_msg("no JSON: %s", r->body.data ? r->body.data : "");
+    reply_free(r);
+    return o;
+}
+
 void ask(Reply *r, int port, const char *method, const char *path, const char *more, const void *body,
          size_t size)
 {

@@ -37,6 +37,7 @@ int send_text(int fd, const char *text);                  /* the same */
 void read_reply(int fd, Reply *r);                        /* one answer; what follows it stays unread */
 void read_reply_to(int fd, Reply *r, const char *method); /* the answer to HEAD has no body */
 void reply_free(Reply *r);
+json_t *reply_object(Reply *r, int status); /* of an answer with this status, which is freed */
 const char *reply_header(const Reply *r, const char *name); /* valid until the next call; NULL: not there */
 
 /* One request on a connection of its own. type: NULL for none. more: header lines with \r\n, may be NULL. */
