@@ -23,11 +23,12 @@ static void cut_cleanly(char *s, size_t cap)
         s[last] = 0;
 }
 
-/* Clears the hint: that of an earlier error would mislead. */
+/* Clears the hint and the subject: those of an earlier error would mislead. */
 static void set_text(Err *err, int code, const char *fmt, va_list ap)
 {
     err->code = code;
     err->hint[0] = 0;
+    err->subject = ERR_ABOUT_NOTHING;
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);
 }
 
@@ -77,6 +78,20 @@ int err_hint(Err *err, const char *fmt, ...)
     return err->code;
 }
 
+int err_about(Err *err, ErrSubject subject, const char *name)
+{
+    if (!err)
+        return CODE_UNKNOWN;
+    err->subject = subject;
+    snprintf(err->about, sizeof err->about, "%s", name ? name : "");
+    return err->code;
+}
+
+int err_is_about(const Err *err, ErrSubject subject, const char *name)
+{
+    return err->subject == subject && strncmp(err->about, name, sizeof err->about - 1) == 0;
+}
+
 /* Lower layers know what is wrong, higher ones where. */
 int err_prefix(Err *err, const char *fmt, ...)
 {
@@ -101,6 +116,7 @@ void err_clear(Err *err)
         return;
     err->code = 0;
     err->msg[0] = err->hint[0] = 0;
+    err->subject = ERR_ABOUT_NOTHING;
 }
 
 int err_exit_code(int code)

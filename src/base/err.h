@@ -24,10 +24,15 @@ enum {
     ERR_LANGUAGE = -15 /* a voice was never trained on the language */
 };
 
+/* What an error is about, where a caller acts on that. Words are for people: no code looks at them. */
+typedef enum { ERR_ABOUT_NOTHING, ERR_ABOUT_DEVICE, ERR_ABOUT_REFERENCE } ErrSubject;
+
 typedef struct Err {
-    int code;       /* 0: no error */
-    char msg[800];  /* one sentence, no newline at the end */
-    char hint[400]; /* what to do about it; may be empty */
+    int code;           /* 0: no error */
+    char msg[800];      /* one sentence, no newline at the end */
+    char hint[400];     /* what to do about it; may be empty */
+    ErrSubject subject; /* most errors have none */
+    char about[32];     /* which one: the name of the device */
 } Err;
 
 /* Replaces whatever err held; returns code, so that `return err_set(err, ERR_IO, ...)` reads well. */
@@ -37,6 +42,9 @@ int err_set(Err *err, int code, const char *fmt, ...) __attribute__((format(prin
 int err_set_errno(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Adds the hint to an error that is already set; returns its code (ERR_DATA when err is NULL: never 0). */
 int err_hint(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Adds the subject to an error that is already set. name may be NULL. Returns a code as err_hint does. */
+int err_about(Err *err, ErrSubject subject, const char *name);
+int err_is_about(const Err *err, ErrSubject subject, const char *name);
 /* Puts "prefix: " (where it happened) before the message. Returns a code as err_hint does. */
 int err_prefix(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(Err *err);

@@ -16,6 +16,7 @@ __attribute__((format(printf, 3, 4))) static inline int cuda_err(Err *err, int c
         return code;
     err->code = code;
     err->hint[0] = 0;
+    err->subject = ERR_ABOUT_NOTHING;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);

@@ -223,6 +223,7 @@ int device_alloc(Device *d, void **p, size_t bytes, Err *err)
             err_set(err, ERR_DEVICE,
                     "device %s: %.1f MB asked for, but %.1f MB are in use and its cap is %.1f MB", d->name,
                     in_mb(bytes), in_mb(used), in_mb(d->cap));
+            err_about(err, ERR_ABOUT_DEVICE, d->name);
             return err_hint(err, "raise the memory cap of the device to %.0f MB, or use smaller batches",
                             in_mb(used + bytes) + 0.5);
         }

@@ -31,7 +31,8 @@
 /* Of the host: the simulated memory has its own sentence. */
 int sim_no_memory(const Device *d, const char *what, Err *err)
 {
-    return err_set(err, ERR_NOMEM, "device %s: no memory for %s", d->name, what);
+    err_set(err, ERR_NOMEM, "device %s: no memory for %s", d->name, what);
+    return err_about(err, ERR_ABOUT_DEVICE, d->name);
 }
 
 /* ---- the device: failure, memory, lifetime ---- */

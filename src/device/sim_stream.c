@@ -74,6 +74,7 @@ static int command_fails(SimStream *s, const Command *c)
     Err err;
     err_set(&err, ERR_DEVICE, "device %s: simulated failure of stage %s at batch %lld", s->gpu->device.name,
             stage_name((StageId)c->stage), (long long)c->batch);
+    err_about(&err, ERR_ABOUT_DEVICE, s->gpu->device.name);
     sim_gpu_fail(s->gpu, &err);
     return 1;
 }

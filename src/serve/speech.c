@@ -235,7 +235,7 @@ static int stream_more(void *arg, Buf *out, Err *err)
 /* Before any sound: what is wrong with the text or the recording is the client's. */
 static int answer_failure(SpeechJob *j, int rc, const Err *err)
 {
-    const char *param = j->q.has_recording && strstr(err->msg, "reference") ? "reference" : "input";
+    const char *param = err->subject == ERR_ABOUT_REFERENCE ? "reference" : "input";
     j->over = 1;
     if (rc == ERR_DATA || rc == ERR_FORMAT || rc == ERR_MISSING)
         return http_answer_error(j->http, 400, param, "invalid_value", "%s", err->msg);

@@ -235,7 +235,7 @@ int voice_network_recording(VoiceNetwork *v, float *vector, const void *bytes, s
     free(mel);
     audio_processor_close(processor);
     audio_buffer_free(&audio);
-    return rc;
+    return rc ? err_about(err, ERR_ABOUT_REFERENCE, name) : 0;
 }
 
 /* --- speaking --- */

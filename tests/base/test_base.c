@@ -53,8 +53,13 @@ static void test_err_messages(void **state)
     assert_int_equal(err_prefix(&err, "m.csv:%d", 3), ERR_DATA);
     assert_string_equal(err.msg, "m.csv:3: line 7");
     assert_string_equal(err.hint, "try less");
+    assert_int_equal(err_about(&err, ERR_ABOUT_DEVICE, "sim0"), ERR_DATA);
+    err_prefix(&err, "rank 1");
+    assert_true(err_is_about(&err, ERR_ABOUT_DEVICE, "sim0"));
+    assert_false(err_is_about(&err, ERR_ABOUT_DEVICE, "sim") || err_is_about(&err, ERR_ABOUT_REFERENCE, "sim0"));
     err_set(&err, ERR_IO, "again");
     assert_string_equal(err.hint, "");
+    assert_int_equal(err.subject, ERR_ABOUT_NOTHING);
     err_clear(&err);
     assert_true(err.code == 0 && !err.msg[0] && !err.hint[0]);
     /* Nobody listens: the code still comes back, and a hint never turns an error into success. */

@@ -125,10 +125,8 @@ static void *member_main(void *arg)
 /* Is it this rank's device that the error names? A failed device makes those fail that wait for it. */
 static int is_of(const Member *m, const Err *err)
 {
-    char model[32], data[32];
-    snprintf(model, sizeof model, "device %s:", m->model->name);
-    snprintf(data, sizeof data, "device %s:", m->data->name);
-    return strstr(err->msg, model) || strstr(err->msg, data);
+    return err_is_about(err, ERR_ABOUT_DEVICE, m->model->name) ||
+           err_is_about(err, ERR_ABOUT_DEVICE, m->data->name);
 }
 
 /* Of the rank that failed, not of those that then stopped. */
@@ -145,7 +143,7 @@ static int first_failure(const Cluster *c, Err *err)
         if (is_of(&c->members[r], &c->members[found].err))
             owner = r;
     *err = c->members[found].err;
-    if (!strstr(err->msg, "device " GANG_LINKS ":"))
+    if (!err_is_about(err, ERR_ABOUT_DEVICE, GANG_LINKS))
         err_prefix(err, "rank %d", owner);
     return c->members[found].rc;
 }
