@@ -485,6 +485,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         print_plan(&r->plan, &o, log);
     if (rc)
         return rc;
+    o.plan = &r->plan;
     if (config_is_default(cfg, "checkpoint_dir"))
         log_info(log, "the run is in the folder %s (--checkpoint-dir names another)", cfg->checkpoint_dir);
     print_taken(cfg, log);

@@ -45,8 +45,9 @@ typedef struct TrainerOptions {
     Sim *sim;                         /* NULL: none */
     Ranks *ranks;                     /* that train together; NULL: alone */
     const Corpus *train, *validation; /* the latter may be empty */
-    int batch;                /* clips of a batch over all ranks, as trainer_check says; 0: asked there */
-    const volatile int *stop; /* not 0: finish the step, save, return */
+    int batch;                    /* clips of a batch over all ranks, as trainer_check says; 0: asked there */
+    const struct TrainPlan *plan; /* what train_plan said of these options; NULL: trainer_open asks it */
+    const volatile int *stop;     /* not 0: finish the step, save, return */
     /* Called at every log line and at the end (last), for those who look from outside; may be NULL. */
     void (*watch)(void *arg, const struct TrainerView *view, int last);
     void *watch_arg;

@@ -178,7 +178,11 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     Err later = {0}; /* what is wrong with a checkpoint is said when it is opened */
     if (!t->o.batch && trainer_check(&t->o.batch, t->cfg, ranks_count(o->ranks), &later))
         log_debug(t->log, "the batch of the run: %s", later.msg);
-    int rc = train_plan(&t->plan, &t->o, err);
+    int rc = 0;
+    if (o->plan)
+        t->plan = *o->plan;
+    else
+        rc = train_plan(&t->plan, &t->o, err);
     /* The writer takes a lock on the folder: from here on no other run writes to it. */
     if (!rc && t->leads)
         rc =

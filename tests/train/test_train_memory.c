@@ -72,6 +72,7 @@ static void plan_is_what_is_used(void **state)
             job_prepare(&j, new_folder(), more, plain);
             assert_int_equal(train_plan(&j.plan, &j.options, &j.err), 0);
             assert_int_equal(j.devices.model->used, 0);
+            j.options.plan = &j.plan; /* as the program does */
             spy_on(&j);
             if (trainer_open(&j.trainer, &j.options, &j.err))
                 fail_msg("%s", j.err.msg);
