@@ -56,7 +56,8 @@ static void test_err_messages(void **state)
     assert_int_equal(err_about(&err, ERR_ABOUT_DEVICE, "sim0"), ERR_DATA);
     err_prefix(&err, "rank 1");
     assert_true(err_is_about(&err, ERR_ABOUT_DEVICE, "sim0"));
-    assert_false(err_is_about(&err, ERR_ABOUT_DEVICE, "sim") || err_is_about(&err, ERR_ABOUT_REFERENCE, "sim0"));
+    assert_false(err_is_about(&err, ERR_ABOUT_DEVICE, "sim") ||
+                 err_is_about(&err, ERR_ABOUT_REFERENCE, "sim0"));
     err_set(&err, ERR_IO, "again");
     assert_string_equal(err.hint, "");
     assert_int_equal(err.subject, ERR_ABOUT_NOTHING);
