@@ -71,7 +71,7 @@ int audio_writer_begin(AudioWriter *w, int rate, Err *err)
 {
     w->rate = rate;
     if (w->kind == SOUND_WAV) {
-        int rc = sound_encoder_open(&w->wav, SOUND_WAV, rate, err);
+        int rc = sound_encoder_open(&w->wav, SOUND_WAV, rate, 0, err);
         return rc ? rc : add_wav(w, NULL, 0, err); /* commit writes the header again */
     }
     int format = sound_format_codec(w->kind, rate);

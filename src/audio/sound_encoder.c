@@ -17,8 +17,8 @@ enum { SET_OGG_PAGE_LATENCY_MS = 0x1302, SET_BITRATE_MODE = 0x1305, SET_ORIGINAL
 
 struct SoundEncoder {
     SoundFormat format;
-    int rate;
-    int64_t count;          /* samples added */
+    int rate, target;       /* of what is added, and of what comes out */
+    int64_t count;          /* samples that came out */
     int begun;              /* the header of a WAV was given out */
     Buf samples, resampled; /* of the last add, 16 bits */
     soxr_t resampler;       /* NULL: none */
@@ -55,33 +55,34 @@ static sf_count_t file_add(const void *bytes, sf_count_t n, void *arg)
     return n;
 }
 
-static int open_resampler(SoundEncoder *e, int rate, Err *err)
+static int open_resampler(SoundEncoder *e, Err *err)
 {
     soxr_error_t failed = NULL;
     soxr_io_spec_t io = soxr_io_spec(SOXR_INT16_I, SOXR_INT16_I);
     soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
     soxr_runtime_spec_t runtime = soxr_runtime_spec(1);
     io.flags = SOXR_NO_DITHER;
-    e->ratio = (double)rate / e->rate;
-    e->resampler = soxr_create(e->rate, rate, 1, &failed, &io, &quality, &runtime);
+    e->ratio = (double)e->target / e->rate;
+    e->resampler = soxr_create(e->rate, e->target, 1, &failed, &io, &quality, &runtime);
     if (!failed && e->resampler)
         return 0;
-    return err_set(err, ERR_NOMEM, "soxr cannot resample %d Hz to %d Hz: %s", e->rate, rate,
+    return err_set(err, ERR_NOMEM, "soxr cannot resample %d Hz to %d Hz: %s", e->rate, e->target,
                    failed ? failed : "no memory");
 }
 
 static void set_double(SNDFILE *f, int command, double x) { sf_command(f, command, &x, sizeof x); }
 static void set_int(SNDFILE *f, int command, int x) { sf_command(f, command, &x, sizeof x); }
 
-static int open_file(SoundEncoder *e, int rate, Err *err)
+static int open_file(SoundEncoder *e, Err *err)
 {
     SF_VIRTUAL_IO io = {file_length, file_seek, file_nothing, file_add, file_at};
-    SF_INFO info = {.samplerate = rate, .channels = 1, .format = sound_format_codec(e->format, rate)};
+    SF_INFO info = {
+        .samplerate = e->target, .channels = 1, .format = sound_format_codec(e->format, e->target)};
     e->out = &e->early;
     e->file = sf_open_virtual(&io, SFM_WRITE, &info, e);
     if (!e->file)
         return err_set(err, ERR_NOMEM, "cannot make %s of %d samples per second: %s",
-                       sound_formats[e->format].name, rate, sf_strerror(NULL));
+                       sound_formats[e->format].name, e->target, sf_strerror(NULL));
     switch (e->format) {
     case SOUND_FLAC:
         set_double(e->file, SFC_SET_COMPRESSION_LEVEL, FLAC_LEVEL);
@@ -100,9 +101,9 @@ static int open_file(SoundEncoder *e, int rate, Err *err)
     return 0;
 }
 
-int sound_encoder_open(SoundEncoder **out, SoundFormat format, int rate, Err *err)
+int sound_encoder_open(SoundEncoder **out, SoundFormat format, int rate, int wanted, Err *err)
 {
-    const int target = sound_format_rate(format, rate);
+    const int target = sound_format_rate(format, wanted ? wanted : rate);
     SoundEncoder *e = *out = NULL;
     int rc = 0;
     if (!target)
@@ -112,10 +113,11 @@ int sound_encoder_open(SoundEncoder **out, SoundFormat format, int rate, Err *er
         return err_set(err, ERR_NOMEM, "no memory to encode sound");
     e->format = format;
     e->rate = rate;
+    e->target = target;
     if (target != rate)
-        rc = open_resampler(e, target, err);
+        rc = open_resampler(e, err);
     if (!rc && sound_formats[format].codec[0])
-        rc = open_file(e, target, err);
+        rc = open_file(e, err);
     if (rc) {
         sound_encoder_close(e);
         return rc;
@@ -165,43 +167,45 @@ static int write_file(SoundEncoder *e, Buf *out, const Buf *samples, Err *err)
     return check_room(out, err);
 }
 
-static int write_plain(SoundEncoder *e, Buf *out, const float *samples, int64_t n, Err *err)
+static int write_plain(SoundEncoder *e, Buf *out, const Buf *samples, Err *err)
 {
     uint8_t head[WAV_HEADER_BYTES];
+    e->count += (int64_t)(samples->size / 2);
     if (e->format == SOUND_WAV && e->count > WAV_MAX_SAMPLES)
         return err_set(err, ERR_DATA, "a WAV file cannot hold %lld samples", (long long)e->count);
     if (e->format == SOUND_WAV && !e->begun) {
-        wav_header(head, WAV_UNKNOWN, e->rate);
+        wav_header(head, WAV_UNKNOWN, e->target);
         buf_add(out, head, sizeof head);
         e->begun = 1;
     }
-    return wav_samples(out, samples, n, err);
+    buf_add(out, samples->data, samples->size);
+    return check_room(out, err);
+}
+
+static int write_out(SoundEncoder *e, Buf *out, const Buf *samples, Err *err)
+{
+    return e->file ? write_file(e, out, samples, err) : write_plain(e, out, samples, err);
 }
 
 int sound_encoder_add(SoundEncoder *e, Buf *out, const float *samples, int64_t n, Err *err)
 {
-    e->count += n;
-    if (!e->file)
-        return write_plain(e, out, samples, n, err);
     buf_clear(&e->samples);
     int rc = wav_samples(&e->samples, samples, n, err);
     if (!rc && e->resampler && n)
         rc = resample(e, 0, err);
-    return rc ? rc : write_file(e, out, e->resampler && n ? &e->resampled : &e->samples, err);
+    return rc ? rc : write_out(e, out, e->resampler && n ? &e->resampled : &e->samples, err);
 }
 
 int sound_encoder_finish(SoundEncoder *e, Buf *out, Err *err)
 {
     int rc = sound_encoder_add(e, out, NULL, 0, err);
-    if (rc || !e->file)
-        return rc;
-    if (e->resampler) {
+    if (!rc && e->resampler) {
         rc = resample(e, 1, err);
         if (!rc)
-            rc = write_file(e, out, &e->resampled, err);
-        if (rc)
-            return rc;
+            rc = write_out(e, out, &e->resampled, err);
     }
+    if (rc || !e->file)
+        return rc;
     rc = sf_close(e->file);
     e->file = NULL;
     if (rc)
@@ -209,6 +213,8 @@ int sound_encoder_finish(SoundEncoder *e, Buf *out, Err *err)
                        sf_error_number(rc));
     return check_room(out, err);
 }
+
+int sound_encoder_rate(const SoundEncoder *e) { return e->target; }
 
 void sound_encoder_close(SoundEncoder *e)
 {

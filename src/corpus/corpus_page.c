@@ -41,7 +41,7 @@ static int embed(json_t *sounds, const CorpusFiles *f, const CutClip *clip, Err 
         path ? file_read(&raw, path, (size_t)64 << 20, err) : err_set(err, ERR_NOMEM, "no memory for a path");
     free(path);
     if (!rc && !audio_decode(&audio, raw.data, raw.size, name, 0, detail, sizeof detail) &&
-        !sound_encoder_open(&e, SOUND_OPUS, audio.rate, NULL) &&
+        !sound_encoder_open(&e, SOUND_OPUS, audio.rate, 0, NULL) &&
         !sound_encoder_add(e, &small, audio.samples, audio.frames, NULL) &&
         !sound_encoder_finish(e, &small, NULL))
         type = "audio/ogg";

@@ -228,7 +228,7 @@ async function speak() {
   tell($('status'), say('waiting'));
   try {
     const request = await requestOf();
-    const response = await post({ ...request, response_format: 'pcm', stream_format: 'sse', details: true }, speaking.signal);
+    const response = await post({ ...request, response_format: 'pcm', sample_rate: 0, stream_format: 'sse', details: true }, speaking.signal);
     for await (const event of eventsOf(response)) take(event, state);
     if (!state.done) throw new Refused(say('no_server'));
     spoken = request;

@@ -96,20 +96,52 @@ static const Checkpoint *file_of(const Catalogue *c, int voice)
     return voice_checkpoint(studio_voice(c->studio, voice));
 }
 
-int catalogue_speaker(const Catalogue *c, int voice, const char *name, const char **speaker)
+static int has_speaker(const Catalogue *c, int voice, const char *name)
 {
-    *speaker = NULL;
-    if (!name || !*name)
-        return 0;
+    int found = 0;
     studio_look(c->studio);
     const Checkpoint *f = file_of(c, voice);
-    for (int i = 0; i < f->speaker_count; i++)
-        if (strcmp(f->speakers[i], name) == 0)
-            *speaker = name;
+    for (int i = 0; i < f->speaker_count && !found; i++)
+        found = strcmp(f->speakers[i], name) == 0;
     studio_looked(c->studio);
-    if (*speaker)
+    return found;
+}
+
+/* The voice before the slash of a name, or that has all of it; -1: none. */
+static int find_named(const Catalogue *c, const char *name, size_t n)
+{
+    for (int i = 0; i < c->count; i++)
+        if (strlen(c->names[i]) == n && memcmp(c->names[i], name, n) == 0)
+            return i;
+    return -1;
+}
+
+int catalogue_choose(const Catalogue *c, const char *model, const char *name, int *voice,
+                     const char **speaker)
+{
+    *speaker = NULL;
+    *voice = catalogue_find(c, model);
+    if (*voice < 0)
+        return CATALOGUE_NO_MODEL;
+    if (!name || !*name)
         return 0;
-    return is_one_of(name, usual_voices) || strcmp(name, UNNAMED) == 0 ? 0 : -1;
+    if (has_speaker(c, *voice, name)) {
+        *speaker = name;
+        return 0;
+    }
+    const char *slash = strchr(name, '/'), *rest = slash ? slash + 1 : NULL;
+    int named = find_named(c, name, slash ? (size_t)(slash - name) : strlen(name));
+    if (named >= 0 && rest && strcmp(rest, UNNAMED) != 0) {
+        *speaker = rest;
+        if (!has_speaker(c, named, rest))
+            named = -1;
+    }
+    if (named >= 0) {
+        *voice = named;
+        return 0;
+    }
+    *speaker = NULL;
+    return is_one_of(name, usual_voices) || strcmp(name, UNNAMED) == 0 ? 0 : CATALOGUE_NO_SPEAKER;
 }
 
 /* --- lists --- */
@@ -181,4 +213,25 @@ json_t *catalogue_voices(const Catalogue *c)
         studio_looked(c->studio);
     }
     return json_pack("{s:s, s:o}", "object", "list", "data", all);
+}
+
+static json_t *choice(const char *voice, const char *speaker)
+{
+    char name[1024];
+    snprintf(name, sizeof name, "%s%s%s", voice, speaker ? "/" : "", speaker ? speaker : "");
+    return json_pack("{s:o, s:o}", "id", json_from_text(name), "name", json_from_text(name));
+}
+
+json_t *catalogue_choices(const Catalogue *c)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < c->count; i++) {
+        studio_look(c->studio);
+        const Checkpoint *f = file_of(c, i);
+        json_array_append_new(all, choice(c->names[i], NULL));
+        for (int k = 0; k < f->speaker_count && f->speaker_count > 1; k++)
+            json_array_append_new(all, choice(c->names[i], *f->speakers[k] ? f->speakers[k] : UNNAMED));
+        studio_looked(c->studio);
+    }
+    return json_pack("{s:o}", "voices", all);
 }

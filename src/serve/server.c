@@ -45,6 +45,13 @@ static int answer_voices(HttpRequest *r, void *arg, Err *err)
     return http_answer_json(r, 200, catalogue_voices(&s->catalogue));
 }
 
+/* What may be asked for as `voice`, as programs that offer a choice ask for it. */
+static int answer_choices(HttpRequest *r, void *arg, Err *err)
+{
+    const Server *s = arg;
+    return http_answer_json(r, 200, catalogue_choices(&s->catalogue));
+}
+
 static int answer_metrics(HttpRequest *r, void *arg, Err *err)
 {
     Server *s = arg;
@@ -73,6 +80,7 @@ static const HttpRoute routes[] = {
     {"GET", "/v1/models", answer_models, .open = 0},
     {"GET", "/v1/models/*", answer_model, .open = 0},
     {"GET", "/v1/voices", answer_voices, .open = 0},
+    {"GET", "/v1/audio/voices", answer_choices, .open = 0},
     {"GET", "/health", answer_health, .open = 1},
     {"GET", "/metrics", answer_metrics, .open = 0},
     {"GET", "/v1/runs", runs_answer_list, .open = 0},

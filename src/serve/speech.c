@@ -77,8 +77,8 @@ static int choose_voice(SpeechJob *j, const char **speaker, int *answered)
 {
     const Catalogue *c = &j->server->catalogue;
     char shown[100], names[NAMES];
-    j->voice = catalogue_find(c, j->q.model);
-    if (j->voice < 0) {
+    int found = catalogue_choose(c, j->q.model, j->q.has_recording ? NULL : j->q.voice, &j->voice, speaker);
+    if (found == CATALOGUE_NO_MODEL) {
         utf8_show(shown, sizeof shown, j->q.model ? j->q.model : "");
         catalogue_voices_text(c, names, sizeof names);
         *answered = http_answer_error(j->http, 404, "model", "model_not_found",
@@ -87,7 +87,7 @@ static int choose_voice(SpeechJob *j, const char **speaker, int *answered)
                                       shown, names);
         return -1;
     }
-    if (!j->q.has_recording && catalogue_speaker(c, j->voice, j->q.voice, speaker)) {
+    if (found == CATALOGUE_NO_SPEAKER) {
         utf8_show(shown, sizeof shown, j->q.voice);
         catalogue_speakers_text(c, j->voice, names, sizeof names);
         *answered = http_answer_error(j->http, 400, "voice", "invalid_value",
@@ -142,7 +142,8 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
     rc = talk_begin(&j->talk, s->studio, &order, err);
     buf_free(&j->q.recording);
     if (!rc)
-        rc = sound_encoder_open(&j->encoder, j->q.format, checkpoint_of(j)->cfg.sample_rate, err);
+        rc = sound_encoder_open(&j->encoder, j->q.format, checkpoint_of(j)->cfg.sample_rate, j->q.sample_rate,
+                                err);
     if (!rc)
         return j;
     *answered = rc == ERR_BUSY       ? refuse_busy(r)
@@ -260,7 +261,7 @@ int speech_answer(HttpRequest *r, void *arg, Err *err)
         return answer_failure(j, rc, err);
     metrics_first_sound(&s->metrics, clock_now() - j->came);
     char rate[24]; /* a number */
-    snprintf(rate, sizeof rate, "%d", checkpoint_of(j)->cfg.sample_rate);
+    snprintf(rate, sizeof rate, "%d", sound_encoder_rate(j->encoder));
     http_add_header(r, "X-Sample-Rate", rate);
     /* Known for the whole text before its first sound. */
     snprintf(rate, sizeof rate, "%d", talk_left_out(j->talk, NULL));

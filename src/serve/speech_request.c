@@ -14,6 +14,8 @@
 
 #define MOST_VALUES 1000 /* of a body */
 #define SHOWN 80         /* bytes of a client's text in a message */
+#define PCM_RATE 24000   /* what OpenAI's clients take samples without a header for */
+enum { LOWEST_RATE = 8000, HIGHEST_RATE = 48000 };
 
 static int fault_set(SpeechFault *f, int status, const char *param, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
@@ -125,6 +127,23 @@ static int take_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
     return 0;
 }
 
+/* Samples without a header do not say their rate, so clients of OpenAI's assume the one it sends. */
+static int take_rate(SpeechRequest *q, const json_t *o, SpeechFault *f)
+{
+    const json_t *v = json_object_get(o, "sample_rate");
+    if (!v || json_is_null(v)) {
+        q->sample_rate = q->format == SOUND_PCM ? PCM_RATE : 0;
+        return 0;
+    }
+    const json_int_t rate = json_integer_value(v);
+    if (!json_is_integer(v) || (rate && (rate < LOWEST_RATE || rate > HIGHEST_RATE)))
+        return fault_set(f, 400, "sample_rate", "invalid_value",
+                         "sample_rate must be a whole number from %d to %d, or 0: the voice's own",
+                         LOWEST_RATE, HIGHEST_RATE);
+    q->sample_rate = (int)rate;
+    return 0;
+}
+
 /* A name, or "ssml": true. */
 static int take_text_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
 {
@@ -191,6 +210,8 @@ static int take_members(SpeechRequest *q, const json_t *o, const SpeechLimits *l
     if (!rc)
         rc = take_format(q, o, f);
     if (!rc)
+        rc = take_rate(q, o, f);
+    if (!rc)
         rc = take_number(&q->speed, o, "speed", 0.25, 4, f);
     if (!rc)
         rc = take_number(&q->pitch, o, "pitch", -24, 24, f);
@@ -250,6 +271,12 @@ static json_t *query_value(const char *name, const char *text)
         double x = strtod(text, &end);
         return !errno && *text && !*end && isfinite(x) ? json_real(x) : json_string("");
     }
+    if (strcmp(name, "sample_rate") == 0) {
+        char *end;
+        errno = 0;
+        long rate = strtol(text, &end, 10);
+        return !errno && *text && !*end ? json_integer(rate) : json_string("");
+    }
     const int is_flag =
         strcmp(name, "details") == 0 || strcmp(name, "force_language") == 0 || strcmp(name, "ssml") == 0;
     if (is_flag && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0))
@@ -262,9 +289,9 @@ static json_t *query_value(const char *name, const char *text)
 int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
                          SpeechFault *fault)
 {
-    static const char *const names[] = {"input",          "model",           "voice",         "language",
-                                        "force_language", "response_format", "stream_format", "speed",
-                                        "pitch",          "details",         "text_format",   "ssml"};
+    static const char *const names[] = {
+        "input", "model", "voice",   "language",    "force_language", "response_format", "stream_format",
+        "speed", "pitch", "details", "text_format", "ssml",           "sample_rate"};
     *q = (SpeechRequest){.speed = 1};
     *fault = (SpeechFault){0};
     json_t *o = json_object();

@@ -21,6 +21,7 @@ typedef struct SpeechRequest {
     const char *model, *voice, *language; /* NULL: not given */
     int force_language;
     SoundFormat format;
+    int sample_rate; /* of the sound; 0: the voice's own */
     double speed, pitch;
     Buf recording;
     int has_recording;

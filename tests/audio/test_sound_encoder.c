@@ -29,7 +29,7 @@ static void encode(Buf *out, SoundFormat f, int rate, int count, int piece, int 
     Err err = {0};
     size_t head = 0;
     *first = -1;
-    assert_int_equal(sound_encoder_open(&e, f, rate, &err), 0);
+    assert_int_equal(sound_encoder_open(&e, f, rate, 0, &err), 0);
     for (int at = 0; at < count; at += piece) {
         int n = at + piece < count ? piece : count - at;
         for (int i = 0; i < n; i++)
@@ -165,17 +165,17 @@ static void edges(void **state)
         const float odd[] = {NAN, INFINITY, -INFINITY, 3, -3};
         if (!sound_formats[f].type || !sound_format_rate((SoundFormat)f, RATE))
             continue;
-        assert_int_equal(sound_encoder_open(&e, (SoundFormat)f, RATE, &err), 0);
+        assert_int_equal(sound_encoder_open(&e, (SoundFormat)f, RATE, 0, &err), 0);
         assert_int_equal(sound_encoder_finish(e, &out, &err), 0);
         sound_encoder_close(e);
         if (f == SOUND_WAV || f == SOUND_PCM)
             assert_int_equal(out.size, f == SOUND_WAV ? WAV_HEADER_BYTES : 0);
         buf_clear(&out);
-        assert_int_equal(sound_encoder_open(&e, (SoundFormat)f, RATE, &err), 0);
+        assert_int_equal(sound_encoder_open(&e, (SoundFormat)f, RATE, 0, &err), 0);
         for (int i = 0; i < 5000; i++)
             assert_int_equal(sound_encoder_add(e, &out, odd, 5, &err), 0);
         sound_encoder_close(e); /* in the middle */
-        assert_int_equal(sound_encoder_open(&e, (SoundFormat)f, RATE, &err), 0);
+        assert_int_equal(sound_encoder_open(&e, (SoundFormat)f, RATE, 0, &err), 0);
         sound_encoder_close(e);
         buf_free(&out);
     }

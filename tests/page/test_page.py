@@ -135,7 +135,7 @@ def downloads(p):
     for kind in ("wav", "flac", "mp3", "opus"):
         data = download(p, kind)
         if kind == "wav":
-            pcm = post(p.base, **request, response_format="pcm")
+            pcm = post(p.base, **request, response_format="pcm", sample_rate=0)
             same("wav_has_the_servers_samples", data[44:], pcm)
             same("wav_has_its_sizes", (data[:4], int.from_bytes(data[4:8], "little"), int.from_bytes(data[40:44], "little")), (b"RIFF", len(data) - 8, len(pcm)))
         elif kind == "opus":
@@ -169,7 +169,7 @@ def troubles(p):
 
 def references(p, folder):
     b = p.b
-    plain = post(p.base, model=p.get("voice", "value"), input=TEXT, speed=1.1, response_format="pcm")
+    plain = post(p.base, model=p.get("voice", "value"), input=TEXT, speed=1.1, response_format="pcm", sample_rate=0)
     node = b.call("DOM.querySelector", nodeId=b.call("DOM.getDocument")["root"]["nodeId"], selector="#file")["nodeId"]
     b.call("DOM.setFileInputFiles", nodeId=node, files=[os.path.join(folder, "reference.wav")])
     verdict("a_recording_is_taken", p.status_has("reference.wav", 10, "reference-about"), p.get("reference-about"))
@@ -178,7 +178,7 @@ def references(p, folder):
     b.enter()
     verdict("it_speaks_with_a_reference", p.status_has("^Done", 30), p.get("error"))
     with open(os.path.join(folder, "reference.wav"), "rb") as f:
-        like = post(p.base, model=p.get("voice", "value"), input=TEXT, speed=1.1, response_format="pcm", reference=base64.b64encode(f.read()).decode())
+        like = post(p.base, model=p.get("voice", "value"), input=TEXT, speed=1.1, response_format="pcm", sample_rate=0, reference=base64.b64encode(f.read()).decode())
     got = download(p, "wav")
     verdict("it_is_another_voice", got[44:] == like and like != plain, f"{len(got)} {len(like)} {len(plain)}")
     with open(os.path.join(folder, "broken.wav"), "wb") as f:

@@ -36,9 +36,17 @@ asked = dict(model="tts-1", voice="ben", input="Hello there. It is me.", speed=1
 check("openai_speech_is_that_of_synth", client.audio.speech.create(response_format="wav", **asked).content == expected)
 check("openai_default_is_mp3", client.audio.speech.create(**asked).response.headers["content-type"] == "audio/mpeg")
 pieces = []
-with client.audio.speech.with_streaming_response.create(response_format="pcm", instructions="Be kind.", **asked) as r:
+with client.audio.speech.with_streaming_response.create(response_format="pcm", instructions="Be kind.", extra_body={"sample_rate": 0}, **asked) as r:
     pieces = list(r.iter_bytes(4096))
 check("openai_streams", len(pieces) > 1 and b"".join(pieces) == expected[44:])
+usual = client.audio.speech.create(response_format="pcm", **asked).content
+rate = int.from_bytes(expected[24:28], "little")
+check("openai_pcm_is_24_khz", abs(len(usual) / 2 / 24000 - (len(expected) - 44) / 2 / rate) < 0.001)
+# Who lets the user choose asks for the choice as Open WebUI does.
+offered = [v["id"] for v in client.get("/audio/voices", cast_to=object)["voices"]]
+check("openai_voices_are_offered", offered == ["run", "run/anna", "run/ben"])
+check("openai_voice_of_the_server", client.audio.speech.create(response_format="wav", **{**asked, "voice": "run/ben"}).content == expected)
+check("openai_name_as_voice_and_model", client.audio.speech.create(response_format="wav", **{**asked, "voice": "run", "model": "run"}).content[:4] == b"RIFF")
 with client.audio.speech.with_streaming_response.create(response_format="wav", stream_format="sse", **asked) as r:
     lines = [l for l in r.iter_lines() if l]
 check("openai_events", len(lines) > 1 and all(l.startswith("data: {") for l in lines) and "speech.audio.done" in lines[-1])

@@ -5,6 +5,7 @@
 #include "support/http_testing.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <sys/socket.h>
 
 #include "base/base64.h"
@@ -97,6 +98,101 @@ static void voices_are_listed(void **state)
 
 /* ---- sound ---- */
 
+/* Of 16-bit samples; times the time between them it does not depend on their rate. */
+static double energy(const Buf *samples, size_t from)
+{
+    double sum = 0;
+    for (size_t i = from; i + 1 < samples->size; i += 2) {
+        int16_t x;
+        memcpy(&x, samples->data + i, 2);
+        sum += (double)x * x;
+    }
+    return sum;
+}
+
+/* Clients of OpenAI's take samples without a header for 24,000 a second; who asks gets another rate. */
+static void samples_come_at_the_rate_that_is_wanted(void **state)
+{
+    static const struct {
+        const char *asked;
+        int rate;
+        size_t head;
+    } ways[] = {{"\"response_format\":\"pcm\"", 24000, 0},
+                {"\"response_format\":\"pcm\",\"sample_rate\":0", 8000, 0},
+                {"\"response_format\":\"pcm\",\"sample_rate\":16000", 16000, 0},
+                {"\"response_format\":\"wav\"", 8000, 44},
+                {"\"response_format\":\"wav\",\"sample_rate\":48000", 48000, 44}};
+    Reply r;
+    Buf own = synth("green hill", NULL, NULL);
+    const double loud = energy(&own, 44), seconds = (double)(own.size - 44) / 2 / 8000;
+    assert_true(loud > 0);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char json[200], rate[16];
+        snprintf(json, sizeof json, "{\"input\":\"green hill\",%s}", ways[i].asked);
+        snprintf(rate, sizeof rate, "%d", ways[i].rate);
+        post_json(&r, port(), json);
+        assert_int_equal(r.status, 200);
+        assert_string_equal(reply_header(&r, "X-Sample-Rate"), rate);
+        const size_t n = (r.body.size - ways[i].head) / 2;
+        assert_true(fabs((double)n / ways[i].rate - seconds) < 2.0 / 8000);
+        assert_true(fabs(energy(&r.body, ways[i].head) * 8000 / ways[i].rate / loud - 1) < 0.02);
+        if (ways[i].head) { /* what the header says */
+            uint32_t said;
+            memcpy(&said, r.body.data + 24, 4);
+            assert_int_equal(said, ways[i].rate);
+        }
+        reply_free(&r);
+    }
+    buf_free(&own);
+    static const char *const wrong[] = {"7999", "48001", "-1", "22050.5", "\"24000\"", "true"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char json[200];
+        snprintf(json, sizeof json, "{\"input\":\"a\",\"sample_rate\":%s}", wrong[i]);
+        post_json(&r, port(), json);
+        json_t *o = reply_object(&r, 400);
+        assert_string_equal(text_at(json_object_get(o, "error"), "param"), "sample_rate");
+        json_decref(o);
+    }
+}
+
+/* A program that lets its user choose asks what there is, and sends the choice as `voice`, whatever model it
+ * was set up with. */
+static void voices_can_be_chosen_by_name(void **state)
+{
+    json_t *o = get_json("/v1/audio/voices"), *all = json_object_get(o, "voices"), *choice;
+    size_t i;
+    Buf expected[2] = {synth("green hill", NULL, NULL), synth("green hill", "--speaker", "boris")};
+    Reply r;
+    assert_int_equal(json_array_size(all), 10); /* two voices of four speakers */
+    json_array_foreach(all, i, choice)
+    {
+        char json[300];
+        const char *id = text_at(choice, "id");
+        assert_string_equal(text_at(choice, "name"), id);
+        if (strchr(id, '/') && !strstr(id, "/boris"))
+            continue;
+        snprintf(
+            json, sizeof json,
+            "{\"model\":\"tts-1\",\"input\":\"green hill\",\"response_format\":\"wav\",\"voice\":\"%s\"}",
+            id);
+        post_json(&r, port(), json);
+        assert_int_equal(r.status, 200);
+        const Buf *wanted = &expected[strchr(id, '/') != NULL];
+        same(wanted, r.body.data, r.body.size);
+        reply_free(&r);
+    }
+    static const char *const nobody[] = {"run/nobody", "nobody/boris", "run/", "/boris", "boris/run"};
+    for (i = 0; i < sizeof nobody / sizeof *nobody; i++) {
+        char json[200];
+        snprintf(json, sizeof json, "{\"input\":\"a\",\"voice\":\"%s\"}", nobody[i]);
+        post_json(&r, port(), json);
+        json_decref(reply_object(&r, 400));
+    }
+    json_decref(o);
+    buf_free(&expected[0]);
+    buf_free(&expected[1]);
+}
+
 static void sound_is_that_of_synth(void **state)
 {
     static const char text[] = LONG_TEXT;
@@ -110,7 +206,8 @@ static void sound_is_that_of_synth(void **state)
     assert_string_equal(reply_header(&r, "Content-Type"), "audio/wav");
     same(&expected, r.body.data, r.body.size);
     reply_free(&r);
-    snprintf(json, sizeof json, "{\"model\":\"small\",\"input\":\"%s\",\"response_format\":\"pcm\"}", text);
+    snprintf(json, sizeof json,
+             "{\"model\":\"small\",\"input\":\"%s\",\"response_format\":\"pcm\",\"sample_rate\":0}", text);
     post_json(&r, port(), json);
     assert_string_equal(reply_header(&r, "X-Sample-Rate"), "8000");
     expected.size -= 44;
@@ -633,6 +730,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(voices_are_listed),
         cmocka_unit_test(sound_is_that_of_synth),
+        cmocka_unit_test(samples_come_at_the_rate_that_is_wanted),
+        cmocka_unit_test(voices_can_be_chosen_by_name),
         cmocka_unit_test(a_recording_lends_its_voice),
         cmocka_unit_test(every_format_is_sent),
         cmocka_unit_test(ssml_is_spoken),
