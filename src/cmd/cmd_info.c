@@ -200,7 +200,7 @@ static int gather(Info *info, Log *log, Err *err)
     if (!rc)
         rc = measure_limits(info, err);
     if (!rc)
-        rc = corpus_check_open(&info->check, info->cfg, &info->dataset, info->header_seconds, err);
+        rc = corpus_check_open(&info->check, info->cfg, &info->dataset, info->header_seconds, 0, err);
     if (!rc)
         rc = cache_list(&info->caches, info->cfg, err);
     dataset_sort_rejected(&info->dataset);

@@ -153,7 +153,7 @@ static int check_corpus(CorpusCheck *check, const Dataset *dataset, const Prepar
     if (!r->accepted || (!options->mel && !options->audio))
         return 0;
     char *path = file_join(r->cache_dir, "findings.tsv");
-    int rc = path ? corpus_check_open(check, cfg, dataset, NULL, err)
+    int rc = path ? corpus_check_open(check, cfg, dataset, NULL, 1, err)
                   : err_set(err, ERR_NOMEM, "no memory for a path");
     if (!rc)
         rc = access(r->cache_dir, W_OK) ? 0 : corpus_check_write(check, path, err);

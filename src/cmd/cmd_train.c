@@ -352,7 +352,7 @@ static void vary_little(Config *cfg, double minutes, Log *log)
 static int warn_of_doubts(const Corpus *train, const Config *cfg, Log *log, Err *err)
 {
     CorpusCheck check;
-    int rc = corpus_check_open(&check, cfg, &train->dataset, NULL, err);
+    int rc = corpus_check_open(&check, cfg, &train->dataset, NULL, 1, err);
     for (int i = 0; i < check.doubts.count && !rc; i++) {
         const Doubt *d = &check.doubts.item[i];
         char worst[400];

@@ -243,6 +243,60 @@ static void faults_are_found(void **state)
     buf_free(&tsv);
 }
 
+static ino_t inode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_ino;
+}
+
+/* Another text in the line of a clip. */
+static void rewrite_text(const Corpus *c, const char *id, const char *text)
+{
+    const char *path = path_of(c->data, "metadata.csv");
+    Buf old = read_file(path), out = {0};
+    buf_zero(&old, 1);
+    const char *line = strstr(old.data, id), *end = strchr(line, '\n');
+    buf_add(&out, old.data, (size_t)(line - old.data));
+    buf_printf(&out, "%s|%s%s", id, text, end);
+    write_file(path, out.data, out.size);
+    buf_free(&old);
+    buf_free(&out);
+}
+
+/* The second prepare reads clip.facts and says the same; a damaged file, and one of other texts, is not
+ * believed. */
+static void facts_are_kept(void **state)
+{
+    Corpus *c = *state;
+    make(c, 1);
+    json_t *first = told(c, "prepare", 1);
+    const char *path = path_of(c->cache, "clip.facts");
+    const ino_t inode = inode_of(path);
+    json_t *second = told(c, "prepare", 1);
+    assert_true(inode_of(path) == inode);
+    assert_true(json_equal(json_object_get(first, "findings"), json_object_get(second, "findings")));
+    assert_true(json_equal(json_object_get(first, "recordings"), json_object_get(second, "recordings")));
+    json_decref(second);
+
+    Buf facts = read_file(path);
+    for (size_t i = facts.size - 20 * 120; i < facts.size; i++)
+        facts.data[i] = 0;
+    write_file(path, facts.data, facts.size);
+    second = told(c, "prepare", 1);
+    assert_true(inode_of(path) != inode);
+    assert_true(json_equal(json_object_get(first, "findings"), json_object_get(second, "findings")));
+    json_decref(second);
+    buf_free(&facts);
+
+    assert_non_null(finding(first, kinds[SHORT_TEXT]));
+    rewrite_text(c, "c06", "gada bade kimoru lano bedi fagu moka lide");
+    second = told(c, "prepare", 1);
+    assert_null(finding(second, kinds[SHORT_TEXT]));
+    json_decref(second);
+    json_decref(first);
+}
+
 static void good_recordings_have_no_findings(void **state)
 {
     Corpus *c = *state;
@@ -292,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(faults_are_found),
+        T(facts_are_kept),
         T(good_recordings_have_no_findings),
         cmocka_unit_test(notes_in_texts),
     };

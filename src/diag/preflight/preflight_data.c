@@ -321,7 +321,7 @@ static void check_speech(Survey *s)
     Preflight *p = s->p;
     CorpusCheck check;
     Err err;
-    if (corpus_check_open(&check, s->cfg, &s->train.dataset, NULL, &err)) {
+    if (corpus_check_open(&check, s->cfg, &s->train.dataset, NULL, 0, &err)) {
         p->failed = 1;
         return;
     }

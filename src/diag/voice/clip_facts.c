@@ -13,7 +13,10 @@
 #include "base/mem.h"
 #include "cache/accept.h"
 #include "cache/features.h"
+#include "cache/places.h"
+#include "diag/voice/facts_file.h"
 #include "text/phonemes/tokens.h"
+#include "text/text.h"
 
 #define SPOKEN_DIGIT 4 /* letters that a digit is read as, about */
 
@@ -34,7 +37,7 @@ static double letters_of(Str text)
 /* Tokens that are sounds: no blanks, no marks of stress or length. */
 static double sounds_of(const Store *text, const Utterance *u)
 {
-    const int64_t at = text && text->count ? store_find(text, u->id.p, u->id.n) : -1;
+    const int64_t at = text->count ? store_find(text, u->id.p, u->id.n) : -1;
     StoreEntry e;
     TextView v;
     double n = 0;
@@ -53,25 +56,66 @@ static double sounds_of(const Store *text, const Utterance *u)
 
 /* ---- caches ---- */
 
-/* The shape of the mean spectrum (its first cosines, so that neighbouring bands count once) and the pitch. */
-static void describe_voice(ClipFacts *c, const MelView *v)
+/* The stores that the facts come from, each closed where there is none. */
+typedef struct Records {
+    const FactsInput *in;
+    Store text, mel, audio;
+    double *cosines; /* [VOICE_NUMBERS - 1][bands], made for the first clip */
+    uint32_t bands;
+} Records;
+
+static void records_open(Records *r, const FactsInput *in)
 {
-    for (int k = 1; k < VOICE_NUMBERS; k++) {
+    Err none = {0};
+    *r = (Records){.in = in};
+    cache_open(&r->text, in->dir, TEXT_STORE, text_settings_hash(in->cfg), &none);
+    cache_open(&r->mel, in->dir, MEL_STORE, mel_settings_hash(in->cfg), &none);
+    cache_open(&r->audio, in->dir, AUDIO_STORE, audio_settings_hash(in->cfg), &none);
+}
+
+static void records_close(Records *r)
+{
+    store_close(&r->text);
+    store_close(&r->mel);
+    store_close(&r->audio);
+    free(r->cosines);
+}
+
+/* All clips of a store have the same bands. 0 or -1. */
+static int make_cosines(Records *r, uint32_t bands)
+{
+    if (r->cosines && r->bands == bands)
+        return 0;
+    free(r->cosines);
+    r->bands = bands;
+    r->cosines = mem_calloc((size_t)(VOICE_NUMBERS - 1) * bands, sizeof *r->cosines);
+    for (uint32_t i = 0; r->cosines && i < (VOICE_NUMBERS - 1) * bands; i++)
+        r->cosines[i] = cos(M_PI * (1 + i / bands) * (i % bands + 0.5) / bands);
+    return r->cosines ? 0 : -1;
+}
+
+/* The shape of the mean spectrum (its first cosines, so that neighbouring bands count once) and the pitch. */
+static void describe_voice(ClipFacts *c, Records *r, const MelView *v)
+{
+    if (make_cosines(r, v->bands))
+        return;
+    for (int k = 0; k < VOICE_NUMBERS - 1; k++) {
         double sum = 0;
         for (uint32_t b = 0; b < v->bands; b++)
-            sum += v->sum[b] / v->frames * cos(M_PI * k * (b + 0.5) / v->bands);
-        c->voice[k - 1] = (float)(sum * sqrt(2.0 / v->bands));
+            sum += v->sum[b] / v->frames * r->cosines[(uint32_t)k * v->bands + b];
+        c->voice[k] = (float)(sum * sqrt(2.0 / v->bands));
     }
     c->voice[VOICE_NUMBERS - 1] = (float)(v->pitch_sums[0] / v->frames * 12 / M_LN2);
     c->has_voice = 1;
 }
 
 /* 1: there is a record, whatever it says; 0: nothing is known. *usable: it is a clip. */
-static int from_stores(ClipFacts *c, int *usable, const FactsInput *in, const Utterance *u)
+static int from_stores(ClipFacts *c, int *usable, Records *r, const Utterance *u)
 {
-    const Store *const stores[2] = {in->mel, in->audio};
+    const Config *cfg = r->in->cfg;
+    const Store *const stores[2] = {&r->mel, &r->audio};
     for (int k = 0; k < 2; k++) {
-        const int64_t at = stores[k] && stores[k]->count ? store_find(stores[k], u->id.p, u->id.n) : -1;
+        const int64_t at = stores[k]->count ? store_find(stores[k], u->id.p, u->id.n) : -1;
         StoreEntry e;
         MelView v;
         if (at < 0)
@@ -80,10 +124,10 @@ static int from_stores(ClipFacts *c, int *usable, const FactsInput *in, const Ut
         *usable = e.status == 0;
         c->seconds = source_seconds(&e);
         c->clipped = source_clipped(&e);
-        c->kept = (double)e.items * (k ? 1 : in->cfg->hop_length) / in->cfg->sample_rate;
+        c->kept = (double)e.items * (k ? 1 : cfg->hop_length) / cfg->sample_rate;
         if (k == 0 && *usable && mel_view(&v, &e) == 0 && v.frames) {
             c->is_measured = mel_measure(&c->measure, &v);
-            describe_voice(c, &v);
+            describe_voice(c, r, &v);
         }
         return 1;
     }
@@ -126,17 +170,17 @@ static int look_at_some(CorpusFacts *f, Err *err)
     AudioBuffer a = {0};
     size_t unknown = 0, seen = 0;
     for (size_t i = 0; i < f->count; i++)
-        unknown += !f->clip[i].is_measured;
+        unknown += !f->looked[i].is_measured;
     int rc = unknown ? audio_meter_open(&meter, err) : 0;
     for (size_t i = 0; i < f->count && unknown && !rc; i++) {
-        if (f->clip[i].is_measured)
+        if (f->looked[i].is_measured)
             continue;
         /* Evenly spread: item k is looked at where k * looks / unknown moves on. */
         const size_t looks = unknown < MOST_LOOKS ? unknown : MOST_LOOKS;
         const int wanted = seen * looks / unknown != (seen + 1) * looks / unknown;
         seen++;
         if (wanted)
-            rc = look_at(&f->clip[i], f, meter, &a);
+            rc = look_at(&f->looked[i], f, meter, &a);
     }
     audio_meter_close(meter);
     audio_buffer_free(&a);
@@ -169,27 +213,50 @@ static int count_speakers(CorpusFacts *f, Err *err)
     return 0;
 }
 
-int corpus_facts_open(CorpusFacts *f, const FactsInput *in, Err *err)
+/* Every clip that can be used. */
+static void gather(CorpusFacts *f, Records *r)
 {
-    *f = (CorpusFacts){.cfg = in->cfg, .dataset = in->dataset};
-    const size_t n = in->dataset->count;
-    f->clip = mem_calloc(n + 1, sizeof *f->clip);
-    int rc = f->clip ? 0 : err_set(err, ERR_NOMEM, "no memory for the facts of %zu clips", n);
-    for (size_t i = 0; i < n && !rc; i++) {
+    const FactsInput *in = r->in;
+    for (size_t i = 0; i < in->dataset->count; i++) {
         const Utterance *u = &in->dataset->utterances[i];
         ClipFacts c = {.utterance = (uint32_t)i, .seconds = in->seconds ? in->seconds[i] : 0};
         int usable = c.seconds > 0;
-        from_stores(&c, &usable, in, u);
+        from_stores(&c, &usable, r, u);
         if (!usable || !is_within_limits(in->cfg, u, &c))
             continue;
-        c.symbols = sounds_of(in->text, u);
+        c.symbols = sounds_of(&r->text, u);
         f->minutes += (c.kept > 0 ? c.kept : c.seconds) / 60;
-        f->clip[f->count++] = c;
+        f->looked[f->count++] = c;
     }
-    if (!rc)
-        rc = count_speakers(f, err);
-    if (!rc)
-        rc = look_at_some(f, err);
+}
+
+static int read_records(CorpusFacts *f, const FactsInput *in, Err *err)
+{
+    const size_t n = in->dataset->count;
+    Records r;
+    f->clip = f->looked = mem_calloc(n + 1, sizeof *f->looked);
+    if (!f->looked)
+        return err_set(err, ERR_NOMEM, "no memory for the facts of %zu clips", n);
+    records_open(&r, in);
+    gather(f, &r);
+    records_close(&r);
+    int rc = count_speakers(f, err);
+    return rc ? rc : look_at_some(f, err);
+}
+
+int corpus_facts_open(CorpusFacts *f, const FactsInput *in, Err *err)
+{
+    *f = (CorpusFacts){.cfg = in->cfg, .dataset = in->dataset};
+    /* Of a clip that no cache has, the headers tell, and they may be others next time. */
+    Hash128 key = {0};
+    int rc = 0;
+    if (!in->seconds)
+        key = facts_file_key(in->dir, in->cfg, in->dataset);
+    if (!facts_file_read(f, in->dir, key)) {
+        rc = read_records(f, in, err);
+        if (!rc && in->keep && f->count)
+            facts_file_write(f, in->dir, key);
+    }
     for (size_t i = 0; i < f->count && !rc; i++)
         f->measured += (size_t)f->clip[i].is_measured;
     if (rc)
@@ -199,6 +266,7 @@ int corpus_facts_open(CorpusFacts *f, const FactsInput *in, Err *err)
 
 void corpus_facts_close(CorpusFacts *f)
 {
-    free(f->clip);
+    free(f->looked);
+    file_unmap(&f->file);
     *f = (CorpusFacts){0};
 }

@@ -11,33 +11,36 @@
 
 #define VOICE_NUMBERS 13 /* twelve of the mean spectrum, and the pitch in semitones */
 
-typedef struct ClipFacts {
-    uint32_t utterance;
+typedef struct ClipFacts {      /* also as it is on disk, see facts_file.h */
     double seconds;             /* of the file; 0: not known */
     double kept;                /* seconds after trimming; 0: not known */
     double clipped;             /* share of the samples */
     double symbols;             /* that are spoken */
-    int is_measured;            /* measure is known */
     AudioMeasure measure;       /* of the file */
-    int has_voice;              /* voice is known */
     float voice[VOICE_NUMBERS]; /* how the clip sounds as a whole */
+    uint32_t utterance;
+    int32_t is_measured; /* measure is known */
+    int32_t has_voice;   /* voice is known */
 } ClipFacts;
 
 typedef struct CorpusFacts {
     const Config *cfg;
     const Dataset *dataset;
-    ClipFacts *clip; /* [count] that can be used, in the order of the dataset */
+    const ClipFacts *clip; /* [count] that can be used, in the order of the dataset */
     size_t count;
     size_t measured; /* clips whose measure is known; others were left out to save time */
     size_t speakers;
-    double minutes; /* of speech, after trimming where that is known */
+    double minutes;    /* of speech, after trimming where that is known */
+    ClipFacts *looked; /* clip, when it was gathered here; NULL: it is in file */
+    FileMap file;
 } CorpusFacts;
 
 typedef struct FactsInput {
     const Config *cfg;
     const Dataset *dataset;
-    const Store *text, *mel, *audio; /* closed or NULL: not prepared */
-    const double *seconds;           /* [dataset->count] by the headers, 0: unusable; NULL: the stores know */
+    const char *dir;       /* of the caches, whether they are there or not */
+    const double *seconds; /* [dataset->count] by the headers, 0: unusable; NULL: the caches know */
+    int keep;              /* 1: what was gathered is kept in dir for the next start (without seconds) */
 } FactsInput;
 
 /* Recordings that no cache tells of are decoded, MOST_LOOKS of them at most, evenly spread. The facts point

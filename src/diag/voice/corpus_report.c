@@ -10,39 +10,27 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/plural.h"
-#include "cache/features.h"
-#include "cache/places.h"
 #include "cache/prepare.h"
 #include "diag/voice/text_notes.h"
-#include "text/text.h"
 
 #define MOST_NAMED 4
 #define OWN_HOURS 0.5
 
 /* ---- looking ---- */
 
-int corpus_check_open(CorpusCheck *c, const Config *cfg, const Dataset *d, const double *seconds, Err *err)
+int corpus_check_open(CorpusCheck *c, const Config *cfg, const Dataset *d, const double *seconds, int keep,
+                      Err *err)
 {
     *c = (CorpusCheck){0};
-    Store text = {0}, mel = {0}, audio = {0};
     char *dir = prepare_cache_dir(cfg);
     if (!dir)
         return err_set(err, ERR_NOMEM, "no memory for a path");
-    Err none = {0}; /* what is not there stays closed */
-    cache_open(&text, dir, TEXT_STORE, text_settings_hash(cfg), &none);
-    cache_open(&mel, dir, MEL_STORE, mel_settings_hash(cfg), &none);
-    cache_open(&audio, dir, AUDIO_STORE, audio_settings_hash(cfg), &none);
-    free(dir);
     int rc = corpus_facts_open(
-        &c->facts,
-        &(FactsInput){
-            .cfg = cfg, .dataset = d, .text = &text, .mel = &mel, .audio = &audio, .seconds = seconds},
+        &c->facts, &(FactsInput){.cfg = cfg, .dataset = d, .dir = dir, .seconds = seconds, .keep = keep},
         err);
+    free(dir);
     if (!rc)
         rc = corpus_doubts(&c->doubts, &c->facts, err);
-    store_close(&text);
-    store_close(&mel);
-    store_close(&audio);
     if (rc)
         corpus_check_close(c);
     return rc;

@@ -15,9 +15,10 @@ typedef struct CorpusCheck {
     Doubts doubts;
 } CorpusCheck;
 
-/* Reads the caches of these settings, where there are any. seconds: as in FactsInput. Writes nothing. Closed
- * after a failure. */
-int corpus_check_open(CorpusCheck *c, const Config *cfg, const Dataset *d, const double *seconds, Err *err);
+/* Reads the caches of these settings, where there are any. seconds and keep: as in FactsInput. Closed after a
+ * failure. */
+int corpus_check_open(CorpusCheck *c, const Config *cfg, const Dataset *d, const double *seconds, int keep,
+                      Err *err);
 void corpus_check_close(CorpusCheck *c); /* a zeroed one is allowed */
 
 /* 1: training should not begin without a word about it: a finding, or too little to learn from. */
