@@ -175,15 +175,18 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
     return rc;
 }
 
-/* A draft of findings.tsv, which is written without the lock: its writer may be alive. */
+/* A draft of a file that is written without the lock: its writer may be alive. */
 static int is_orphan(const char *name)
 {
-    static const char draft[] = "findings.tsv.tmp";
-    const long writer = strncmp(name, draft, sizeof draft - 1) ? 0 : atol(name + sizeof draft - 1);
+    static const char *const drafts[] = {"findings.tsv.tmp", "clip.facts.tmp"};
+    long writer = 0;
+    for (size_t i = 0; i < sizeof drafts / sizeof *drafts; i++)
+        if (strncmp(name, drafts[i], strlen(drafts[i])) == 0)
+            writer = atol(name + strlen(drafts[i]));
     return writer > 0 && kill((pid_t)writer, 0) && errno == ESRCH;
 }
 
-/* Drafts of rejected.tsv and findings.tsv, and tokens of ranks, that a kill left behind. */
+/* Drafts of rejected.tsv and of the files above, and tokens of ranks, that a kill left behind. */
 static void remove_drafts(const char *dir)
 {
     static const char draft[] = "rejected.tsv.tmp";
