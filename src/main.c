@@ -55,7 +55,7 @@ static int usage_json(Log *log)
 {
     Err err = {0};
     json_t *all;
-    int rc = commands_describe(&all, log, &err);
+    int rc = commands_describe(&all, &err);
     rc = rc ? rc : output_print(all, 6, &err);
     if (rc)
         log_err(log, &err);

@@ -20,7 +20,7 @@
 #include "train/listen/alignment_files.h"
 #include "train/log/pictures.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts align --checkpoint R --data-path DIR [--output D] [--clips N] [--json]\n\n"
     "Finds where every symbol of every clip of DIR begins and ends, with a network that `myxtts train` made "
     "of these\n"
@@ -41,7 +41,7 @@ typedef struct Align {
     EngineLook look; /* at the first clip of validation; of training where none is held out */
     char look_id[200];
     Progress progress;
-    const char *output;
+    const char *checkpoint, *output, *most_clips; /* as they were typed */
     uint64_t aligned, symbols, frames;
     double cost; /* sum over the clips */
 } Align;
@@ -224,28 +224,28 @@ static int check_options(const char *checkpoint, const char *clips, const CmdLin
     return 0;
 }
 
+static const CmdOption options[] = {
+    {"checkpoint", "R", TEXT_AT(Align, checkpoint), 0, "a checkpoint, or a folder of them"},
+    {"output", "D", TEXT_AT(Align, output), 0, "folder for what is found (alignment, beside the checkpoint)"},
+    {"clips", "N", TEXT_AT(Align, most_clips), 0, "only the first N clips of training and of validation"},
+};
+const CmdUsage align_usage = {usage_text, options, OPTION_COUNT(options)};
+
 /* Exit code 1: some clips could not be loaded. */
 int cmd_align(int argc, char **argv, Log *log)
 {
     Align a = {0};
-    const char *checkpoint = NULL, *clips = NULL;
-    const CmdOption own[] = {
-        {"checkpoint", "R", &checkpoint, NULL, "a checkpoint, or a folder of them"},
-        {"output", "D", &a.output, NULL, "folder for what is found (alignment, beside the checkpoint)"},
-        {"clips", "N", &clips, NULL, "only the first N clips of training and of validation"},
-    };
     CmdLine line;
     Err err = {0};
-    int code = 0, most = 0,
-        rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int code = 0, most = 0, rc = cmd_line_parse(&line, &align_usage, &a, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    rc = check_options(checkpoint, clips, &line, &most, &err);
+    rc = check_options(a.checkpoint, a.most_clips, &line, &most, &err);
     if (!rc)
-        rc = run(&a, &line, checkpoint, most, log, &err);
+        rc = run(&a, &line, a.checkpoint, most, log, &err);
     code = a.aligned < a.count;
 done:
     if (rc)

@@ -20,7 +20,7 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/step_meter.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts bench pipeline --data-path DIR [--data-gpu D --model-gpu D] [--batch-size N] "
     "[--num-batches N] [--step-ms X] [--json]\n\n"
     "Runs the real pipeline on a prepared dataset into a consumer that takes X ms per step (0: as fast "
@@ -39,6 +39,7 @@ typedef struct Bench {
     StepMeter meter;
     Stream *stream;
     Monitor *monitor;
+    const char *batches_text, *step_text; /* as they were typed */
     int64_t batches;
     double step_seconds; /* < 0: the simulated machine's own */
     int checksum, no_counters;
@@ -301,22 +302,24 @@ static void print_text(const Bench *b, const Figures *f)
                (unsigned long long)b->hash.lo);
 }
 
+static const CmdOption options[] = {
+    {"num-batches", "N", TEXT_AT(Bench, batches_text), 0, "batches to take (200)"},
+    {"step-ms", "X", TEXT_AT(Bench, step_text), 0,
+     "time the consumer takes per step; 0 = as fast as it can (0, or step_ms of --sim)"},
+    {"checksum", NULL, 0, FLAG_AT(Bench, checksum),
+     "read every batch back and print a checksum of all of them"},
+    {"no-counters", NULL, 0, FLAG_AT(Bench, no_counters), "switch the counters off, to see what they cost"},
+};
+const CmdUsage bench_usage = {usage_text, options, OPTION_COUNT(options)};
+
 /* Exit code 0, or that of the failure: a benchmark has no findings. */
 int cmd_bench(int argc, char **argv, Log *log)
 {
-    const char *batches = "200", *step = NULL;
-    Bench b = {.start = clock_now(), .step_seconds = -1};
-    const CmdOption own[] = {
-        {"num-batches", "N", &batches, NULL, "batches to take (200)"},
-        {"step-ms", "X", &step, NULL,
-         "time the consumer takes per step; 0 = as fast as it can (0, or step_ms of --sim)"},
-        {"checksum", NULL, NULL, &b.checksum, "read every batch back and print a checksum of all of them"},
-        {"no-counters", NULL, NULL, &b.no_counters, "switch the counters off, to see what they cost"},
-    };
+    Bench b = {.start = clock_now(), .step_seconds = -1, .batches_text = "200"};
     CmdLine line;
     Err err = {0};
     int code = 0;
-    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &bench_usage, &b, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 1, 1, "what to measure (pipeline)", &err);
     if (rc || line.help)
@@ -324,15 +327,16 @@ int cmd_bench(int argc, char **argv, Log *log)
     cmd_line_set_log(&line, log);
     char *end = NULL;
     char *step_end = NULL;
-    b.batches = strtoll(batches, &end, 10);
-    if (step)
-        b.step_seconds = strtod(step, &step_end) * 1e-3;
+    b.batches = strtoll(b.batches_text, &end, 10);
+    if (b.step_text)
+        b.step_seconds = strtod(b.step_text, &step_end) * 1e-3;
     if (strcmp(line.positional[0], "pipeline") != 0)
         rc = err_set(&err, ERR_USAGE, "there is no benchmark '%s'; there is: pipeline", line.positional[0]);
     else if (*end || b.batches < 1)
-        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 1 on", batches);
-    else if (step && (b.step_seconds < 0 || *step_end))
-        rc = err_set(&err, ERR_USAGE, "--step-ms is '%s', but must be a number from 0 on", step);
+        rc =
+            err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 1 on", b.batches_text);
+    else if (b.step_text && (b.step_seconds < 0 || *step_end))
+        rc = err_set(&err, ERR_USAGE, "--step-ms is '%s', but must be a number from 0 on", b.step_text);
     else if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "bench pipeline needs --data-path DIR, a prepared dataset");
     if (rc)

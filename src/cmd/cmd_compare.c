@@ -13,12 +13,12 @@
 #include "diag/report/html.h"
 #include "picture/svg.h"
 
-static const char *compare_usage =
+static const char compare_text[] =
     "myxtts compare A B [--png F] [--html F] [--json]\n\n"
     "Two training runs beside each other: A and B are folders with checkpoints, or the log.jsonl in them. "
     "Says which is faster and "
     "how sure that is (95 % intervals from a bootstrap over pieces of consecutive steps).";
-static const char *scaling_usage =
+static const char scaling_text[] =
     "myxtts scaling RUN... [--png F] [--json]\n"
     "myxtts scaling --forecast 1,2,4,8 --data-path DIR [--link-gbps X --link-us Y] [--json]\n\n"
     "Throughput over batch size, from the logs of runs that differ in it. Says from which batch size on a "
@@ -81,32 +81,40 @@ static void print_compare(const Compare *c)
            verdict);
 }
 
+/* As they were typed. */
+typedef struct CompareGiven {
+    const char *png, *html, *loss, *skip;
+    int overwrite;
+} CompareGiven;
+
+static const CmdOption compare_options[] = {
+    {"png", "FILE", TEXT_AT(CompareGiven, png), 0, "a picture of the step times"},
+    {"html", "FILE", TEXT_AT(CompareGiven, html), 0, "a page with everything"},
+    {"overwrite", NULL, 0, FLAG_AT(CompareGiven, overwrite), PLACE_OVERWRITE},
+    {"loss", "L", TEXT_AT(CompareGiven, loss), 0, "the loss to reach (the lowest that both runs reach)"},
+    {"skip", "N", TEXT_AT(CompareGiven, skip), 0,
+     "batches to leave out at the beginning (a tenth, at most 100)"},
+};
+const CmdUsage compare_usage = {compare_text, compare_options, OPTION_COUNT(compare_options)};
+
 /* Two logs in; a table, a picture, a page or JSON out. */
 int cmd_compare(int argc, char **argv, Log *log)
 {
-    const char *png = NULL, *html = NULL, *loss = NULL, *skip = NULL;
-    int overwrite = 0;
-    const CmdOption own[] = {
-        {"png", "FILE", &png, NULL, "a picture of the step times"},
-        {"html", "FILE", &html, NULL, "a page with everything"},
-        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
-        {"loss", "L", &loss, NULL, "the loss to reach (the lowest that both runs reach)"},
-        {"skip", "N", &skip, NULL, "batches to leave out at the beginning (a tenth, at most 100)"},
-    };
+    CompareGiven given = {0};
     CmdLine line;
     Err err = {0};
     RunRecord a = {0}, b = {0};
     Compare c;
     double target, first;
-    int rc = cmd_line_parse(&line, compare_usage, own, sizeof own / sizeof *own, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &compare_usage, &given, argc, argv, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
     rc = cmd_line_expect(&line, 2, 2, "two runs", &err);
     if (!rc)
-        rc = number_option(&target, "loss", loss, (double)NAN, &err);
+        rc = number_option(&target, "loss", given.loss, (double)NAN, &err);
     if (!rc)
-        rc = number_option(&first, "skip", skip, -1, &err);
+        rc = number_option(&first, "skip", given.skip, -1, &err);
     if (!rc)
         rc = run_record_load(&a, line.positional[0], &err);
     if (!rc)
@@ -115,12 +123,12 @@ int cmd_compare(int argc, char **argv, Log *log)
         rc = compare_runs(&c, &a, &b, (int64_t)fmin(first, 1e12), target, &err);
     if (rc)
         goto done;
-    if (png && (rc = compare_picture(&c, png, &err)))
+    if (given.png && (rc = compare_picture(&c, given.png, &err)))
         goto done;
-    if (html) {
+    if (given.html) {
         json_t *report = compare_report(&c);
-        rc = report ? html_write(html, report, &err)
-                    : err_set(&err, ERR_NOMEM, "no memory for the page %s", html);
+        rc = report ? html_write(given.html, report, &err)
+                    : err_set(&err, ERR_NOMEM, "no memory for the page %s", given.html);
         json_decref(report);
         if (rc)
             goto done;
@@ -171,46 +179,57 @@ static void print_scaling(const Scaling *s)
         printf("%s\n", text);
 }
 
+/* As they were typed. */
+typedef struct ScalingGiven {
+    const char *png, *skip;
+    int overwrite;
+    ForecastWords words;
+} ScalingGiven;
+
+static const CmdOption scaling_options[] = {
+    {"png", "FILE", TEXT_AT(ScalingGiven, png), 0, "a picture: clips/s over batch size"},
+    {"overwrite", NULL, 0, FLAG_AT(ScalingGiven, overwrite), PLACE_OVERWRITE},
+    {"skip", "N", TEXT_AT(ScalingGiven, skip), 0,
+     "batches to leave out at the beginning (a tenth, at most 100)"},
+    {"forecast", "LIST", TEXT_AT(ScalingGiven, words.ranks), 0, "numbers of GPUs to forecast"},
+    {"link-gbps", "X", TEXT_AT(ScalingGiven, words.link_gbps), 0,
+     "forecast: 1e9 bytes/s of a host's network (50)"},
+    {"link-us", "X", TEXT_AT(ScalingGiven, words.link_us), 0, "forecast: its latency (5)"},
+    {"nvlink-gbps", "X", TEXT_AT(ScalingGiven, words.nvlink_gbps), 0,
+     "forecast: between GPUs of a host (400; on one host what --link-gbps says)"},
+    {"nvlink-us", "X", TEXT_AT(ScalingGiven, words.nvlink_us), 0, "forecast: its latency (3)"},
+    {"ranks-per-host", "N", TEXT_AT(ScalingGiven, words.per_host), 0, "forecast: GPUs of a host (8)"},
+    {"shared-disk", NULL, 0, FLAG_AT(ScalingGiven, words.shared_disk),
+     "forecast: all hosts read from one disk"},
+    {"num-steps", "N", TEXT_AT(ScalingGiven, words.batches), 0, "forecast: steps to measure"},
+    {"check", NULL, 0, FLAG_AT(ScalingGiven, words.check),
+     "forecast: simulate the GPUs too (--sim), and compare"},
+};
+const CmdUsage scaling_usage = {scaling_text, scaling_options, OPTION_COUNT(scaling_options)};
+
 /* Many logs in, ordered by batch size. */
 int cmd_scaling(int argc, char **argv, Log *log)
 {
-    const char *png = NULL, *skip = NULL;
-    int overwrite = 0;
-    ForecastWords words = {0};
-    const CmdOption own[] = {
-        {"png", "FILE", &png, NULL, "a picture: clips/s over batch size"},
-        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
-        {"skip", "N", &skip, NULL, "batches to leave out at the beginning (a tenth, at most 100)"},
-        {"forecast", "LIST", &words.ranks, NULL, "numbers of GPUs to forecast"},
-        {"link-gbps", "X", &words.link_gbps, NULL, "forecast: 1e9 bytes/s of a host's network (50)"},
-        {"link-us", "X", &words.link_us, NULL, "forecast: its latency (5)"},
-        {"nvlink-gbps", "X", &words.nvlink_gbps, NULL,
-         "forecast: between GPUs of a host (400; on one host what --link-gbps says)"},
-        {"nvlink-us", "X", &words.nvlink_us, NULL, "forecast: its latency (3)"},
-        {"ranks-per-host", "N", &words.per_host, NULL, "forecast: GPUs of a host (8)"},
-        {"shared-disk", NULL, NULL, &words.shared_disk, "forecast: all hosts read from one disk"},
-        {"num-steps", "N", &words.batches, NULL, "forecast: steps to measure"},
-        {"check", NULL, NULL, &words.check, "forecast: simulate the GPUs too (--sim), and compare"},
-    };
+    ScalingGiven given = {0};
     CmdLine line;
     Err err = {0};
     Scaling s = {0};
     RunRecord *runs = NULL;
     int n = 0;
     double first;
-    int rc = cmd_line_parse(&line, scaling_usage, own, sizeof own / sizeof *own, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &scaling_usage, &given, argc, argv, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if (words.ranks) {
+    if (given.words.ranks) {
         rc = cmd_line_expect(&line, 0, 0, "no run with --forecast", &err);
         if (!rc)
-            rc = scaling_forecast(&line, &words, log, &err);
+            rc = scaling_forecast(&line, &given.words, log, &err);
         goto done;
     }
     rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err);
     if (!rc)
-        rc = number_option(&first, "skip", skip, -1, &err);
+        rc = number_option(&first, "skip", given.skip, -1, &err);
     if (rc)
         goto done;
     runs = mem_calloc((size_t)line.positional_count, sizeof *runs);
@@ -220,8 +239,8 @@ int cmd_scaling(int argc, char **argv, Log *log)
         rc = run_record_load(&runs[n], line.positional[n], &err);
     if (!rc)
         rc = scaling_runs(&s, runs, n, (int64_t)fmin(first, 1e12), &err);
-    if (!rc && png)
-        rc = scaling_picture(&s, png, &err);
+    if (!rc && given.png)
+        rc = scaling_picture(&s, given.png, &err);
     if (!rc && line.json)
         rc = output_print(scaling_json(&s), 7, &err);
     else if (!rc)

@@ -301,6 +301,8 @@ static void fish_script(const json_t *all)
         fish_option(option, "not __myxtts_command; and not __myxtts_command help");
 }
 
+const CmdUsage completion_usage = {usage, NULL, 0};
+
 int cmd_completion(int argc, char **argv, Log *log)
 {
     static const struct {
@@ -310,12 +312,12 @@ int cmd_completion(int argc, char **argv, Log *log)
     CmdLine line;
     Err err = {0};
     json_t *all = NULL;
-    int rc = cmd_line_parse(&line, usage, NULL, 0, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &completion_usage, NULL, argc, argv, &err);
     if (!rc && !line.help && !(rc = cmd_line_expect(&line, 1, 1, "bash, zsh or fish", &err))) {
         size_t i = 0;
         while (i < 3 && strcmp(shells[i].name, line.positional[0]) != 0)
             i++;
-        rc = i < 3 ? commands_describe(&all, log, &err)
+        rc = i < 3 ? commands_describe(&all, &err)
                    : err_set(&err, ERR_USAGE, "'%s' is no shell that can be served: bash, zsh or fish",
                              line.positional[0]);
         if (!rc)

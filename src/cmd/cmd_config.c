@@ -108,20 +108,27 @@ static int print_default_yaml(Err *err)
     return rc;
 }
 
+/* As they were typed. */
+typedef struct Given {
+    int default_yaml;
+} Given;
+
+static const CmdOption options[] = {{"default-yaml", NULL, 0, FLAG_AT(Given, default_yaml),
+                                     "print a file with every setting at its default"}};
+const CmdUsage config_usage = {usage, options, OPTION_COUNT(options)};
+
 /* One of three views of the table. main finds out whether standard output took it. */
 int cmd_config(int argc, char **argv, Log *log)
 {
-    int default_yaml = 0;
-    const CmdOption own[] = {
-        {"default-yaml", NULL, NULL, &default_yaml, "print a file with every setting at its default"}};
+    Given given = {0};
     CmdLine line;
     Err err = {0};
-    int rc = cmd_line_parse(&line, usage, own, 1, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &config_usage, &given, argc, argv, &err);
 
     if (rc == 0 && !line.help) {
         cmd_line_set_log(&line, log);
         rc = cmd_line_expect(&line, 0, 0, "nothing", &err);
-        if (rc == 0 && default_yaml)
+        if (rc == 0 && given.default_yaml)
             rc = print_default_yaml(&err);
         else if (rc == 0 && line.json)
             rc = print_json(&line.cfg, &err);

@@ -19,7 +19,7 @@
 #include "corpus/text_track.h"
 #include "text/language.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts corpus RECORDING... --text BOOK.txt --output DIR [--language L] [--json]\n\n"
     "Makes a corpus of long recordings, given in the order in which they were read, and their text. Clips of "
     "2 to 12 s,\n"
@@ -207,17 +207,19 @@ static int run(CorpusJob *j, const CmdLine *line, const char *command, Log *log,
     return rc ? rc : print_result(j, line->json, err);
 }
 
+static const CmdOption options[] = {
+    {"text", "FILE", TEXT_AT(CorpusJob, text), 0, "what is read in the recordings, UTF-8, in order"},
+    {"output", "DIR", TEXT_AT(CorpusJob, output), 0, "folder for the corpus"},
+};
+const CmdUsage corpus_usage = {usage_text, options, OPTION_COUNT(options)};
+
 int cmd_corpus(int argc, char **argv, Log *log)
 {
     CorpusJob j = {0};
-    const CmdOption own[] = {
-        {"text", "FILE", &j.text, NULL, "what is read in the recordings, UTF-8, in order"},
-        {"output", "DIR", &j.output, NULL, "folder for the corpus"},
-    };
     CmdLine line;
     Err err = {0};
     Buf command = {0};
-    int code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int code = 0, rc = cmd_line_parse(&line, &corpus_usage, &j, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 1, 1 << 20, "at least one recording", &err);
     if (!rc && !line.help && !j.output)
@@ -225,9 +227,7 @@ int cmd_corpus(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    buf_str(&command, "myxtts");
-    for (int i = 0; i < argc; i++)
-        buf_printf(&command, " %s", argv[i]);
+    output_command(&command, argc, argv);
     rc = command.failed ? err_set(&err, ERR_NOMEM, "no memory for the command line")
                         : run(&j, &line, command.data, log, &err);
     code = j.kept < 0.5 * j.sound;

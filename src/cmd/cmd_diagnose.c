@@ -21,7 +21,7 @@
 #include "pipeline/policy.h"
 #include "voice/checkpoint.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts diagnose --data-path DIR [--config F] [--output F] [--html F] [--num-batches N] [--apply] "
     "[--thresholds]\n"
     "                [--json]\n"
@@ -252,13 +252,6 @@ static int print_thresholds(int json, Err *err)
     return rc;
 }
 
-static void command_text(Buf *out, int argc, char **argv)
-{
-    buf_str(out, "myxtts");
-    for (int i = 0; i < argc; i++)
-        buf_printf(out, " %s", argv[i]);
-}
-
 /* One object; text, page and JSON are drawn from it. */
 static int report(Diagnosis *d, const char *command, const char *output, const char *html, int json,
                   int *findings, Err *err)
@@ -288,29 +281,80 @@ static int report(Diagnosis *d, const char *command, const char *output, const c
     return rc;
 }
 
+/* As they were typed. */
+typedef struct Given {
+    const char *batches, *output, *html;
+    int overwrite, apply, thresholds;
+} Given;
+
+static const CmdOption options[] = {
+    {"num-batches", "N", TEXT_AT(Given, batches), 0,
+     "batches to observe after the warm-up (as many as a few seconds allow)"},
+    {"output", "FILE", TEXT_AT(Given, output), 0, "also write the text of the report to FILE"},
+    {"html", "FILE", TEXT_AT(Given, html), 0, "also write one page with pictures to FILE"},
+    {"overwrite", NULL, 0, FLAG_AT(Given, overwrite), PLACE_OVERWRITE},
+    {"apply", NULL, 0, FLAG_AT(Given, apply),
+     "run again with the best change, show what it gives, and write it to the --config file if it helps"},
+    {"thresholds", NULL, 0, FLAG_AT(Given, thresholds),
+     "print the table of what is good, acceptable and bad, and end"},
+};
+const CmdUsage diagnose_usage = {usage_text, options, OPTION_COUNT(options)};
+
+/* The speed of a training, on one rank or several. *code: 1 where there are findings. */
+static int diagnose_speed(Diagnosis *d, const Given *given, CmdLine *line, int ranks, const char *command,
+                          int *code, Log *log, Err *err)
+{
+    char *end = NULL;
+    int findings = 0, rc = 0;
+    d->batches = given->batches ? strtoll(given->batches, &end, 10) : 0;
+    d->run = line->positional_count ? line->positional[0] : NULL;
+    if (given->batches && (d->batches < LEAST_BATCHES || *end))
+        return err_set(err, ERR_USAGE, "--num-batches is '%s', but must be a number from %d on",
+                       given->batches, LEAST_BATCHES);
+    if (!given->thresholds && !line->cfg.data_path[0] && !d->run)
+        return err_set(
+            err, ERR_USAGE,
+            "diagnose needs --data-path DIR, the folder with recordings and their texts, or a RUN");
+    if (given->apply && ranks > 1)
+        return err_set(err, ERR_USAGE, "--apply tries a change on one rank, and %d were started", ranks);
+    if (given->thresholds)
+        return print_thresholds(line->json, err);
+    rc = join_ranks(&d->ranks, line->verbose, log, err);
+    if (!rc && d->run && !file_exists(d->run))
+        rc = err_set(err, ERR_MISSING, "there is no %s: RUN is the --checkpoint-dir of a training", d->run);
+    if (!rc)
+        rc = run(d, line, given->apply, log, err);
+    if (!rc && leads_ranks(d->ranks))
+        rc = report(d, command, given->output, given->html, line->json, &findings, err);
+    if (!rc)
+        *code = highest_code(d->ranks, findings > 0);
+    return rc;
+}
+
+static void diagnosis_close(Diagnosis *d)
+{
+    observation_close(&d->o);
+    observation_close(&d->after);
+    ranks_verdict_close(&d->cluster);
+    preflight_free(&d->preflight);
+    corpus_close(&d->corpus);
+    corpus_source_close(d->source);
+    devices_close(&d->devices);
+    checkpoint_close(&d->file);
+    free(d);
+}
+
 /* Exit code 1: findings. */
 int cmd_diagnose(int argc, char **argv, Log *log)
 {
-    const char *batches = NULL, *output = NULL, *html = NULL;
-    int apply = 0, thresholds = 0, overwrite = 0;
-    const CmdOption own[] = {
-        {"num-batches", "N", &batches, NULL,
-         "batches to observe after the warm-up (as many as a few seconds allow)"},
-        {"output", "FILE", &output, NULL, "also write the text of the report to FILE"},
-        {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
-        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
-        {"apply", NULL, NULL, &apply,
-         "run again with the best change, show what it gives, and write it to the --config file if it helps"},
-        {"thresholds", NULL, NULL, &thresholds,
-         "print the table of what is good, acceptable and bad, and end"},
-    };
+    Given given = {0};
     CmdLine line;
     Err err = {0};
     Buf command = {0};
     RankPlace place;
     int code = 0, findings = 0;
-    Diagnosis *d = calloc(1, sizeof *d);
-    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    Diagnosis *d = mem_calloc(1, sizeof *d);
+    int rc = cmd_line_parse(&line, &diagnose_usage, &given, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 1, "one folder of a training run", &err);
     if (!rc && !line.help)
@@ -318,48 +362,20 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    output_command(&command, argc, argv);
     /* A folder alone is about its voice; with any of these options it is about speed. */
-    const int voice = line.positional_count && !batches && !html && !apply && !thresholds;
-    if ((voice || thresholds) && place.rank > 0) /* rank 0 does it */
+    const int voice =
+        line.positional_count && !given.batches && !given.html && !given.apply && !given.thresholds;
+    if ((voice || given.thresholds) && place.rank > 0) /* rank 0 does it */
         goto done;
-    if (voice) {
-        rc = diagnose_voice(&line, line.positional[0], output, &findings, log, &err);
-        code = findings > 0;
-        goto done;
-    }
-    char *end = NULL;
-    int64_t n = batches ? strtoll(batches, &end, 10) : 0;
-    if (d) {
-        d->run = line.positional_count ? line.positional[0] : NULL;
-        d->batches = n;
-    }
-    if (!d)
+    if (!d || command.failed) {
         rc = err_set(&err, ERR_NOMEM, "no memory to diagnose");
-    else if (batches && (n < LEAST_BATCHES || *end))
-        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from %d on", batches,
-                     LEAST_BATCHES);
-    else if (!thresholds && !line.cfg.data_path[0] && !d->run)
-        rc = err_set(&err, ERR_USAGE,
-                     "diagnose needs --data-path DIR, the folder with recordings and their texts, or a RUN");
-    else if (apply && place.count > 1)
-        rc = err_set(&err, ERR_USAGE, "--apply tries a change on one rank, and %d were started", place.count);
-    else if (thresholds)
-        rc = print_thresholds(line.json, &err);
-    else
-        rc = join_ranks(&d->ranks, line.verbose, log, &err);
-    if (rc || thresholds)
-        goto done;
-    if (d->run && !file_exists(d->run))
-        rc = err_set(&err, ERR_MISSING, "there is no %s: RUN is the --checkpoint-dir of a training", d->run);
-    else
-        rc = run(d, &line, apply, log, &err);
-    if (!rc && leads_ranks(d->ranks)) {
-        command_text(&command, argc, argv);
-        rc = command.failed ? err_set(&err, ERR_NOMEM, "no memory for the report")
-                            : report(d, command.data, output, html, line.json, &findings, &err);
+    } else if (voice) {
+        rc = diagnose_voice(&line, line.positional[0], given.output, &findings, log, &err);
+        code = findings > 0;
+    } else {
+        rc = diagnose_speed(d, &given, &line, place.count, command.data, &code, log, &err);
     }
-    if (!rc)
-        code = highest_code(d->ranks, findings > 0);
 done:
     if (d)
         leave_ranks(d->ranks, rc, &err);
@@ -368,17 +384,8 @@ done:
     buf_free(&command);
     if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
-    if (d) {
-        observation_close(&d->o);
-        observation_close(&d->after);
-        ranks_verdict_close(&d->cluster);
-        preflight_free(&d->preflight);
-        corpus_close(&d->corpus);
-        corpus_source_close(d->source);
-        devices_close(&d->devices);
-        checkpoint_close(&d->file);
-        free(d);
-    }
+    if (d)
+        diagnosis_close(d);
     cmd_line_close(&line);
     return code;
 }

@@ -20,7 +20,7 @@
 #include "voice/vocoder_file.h"
 #include "voice/voice.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts eval --checkpoint D --data-path DIR [--clips N] [--lines F] [--vocoder V] [--json]\n\n"
     "Speaks N of the clips of DIR that are held out (all clips where none is) from their text alone, and "
     "says what a\n"
@@ -287,38 +287,47 @@ static int report(const Eval *e, int json, Err *err)
     return 0;
 }
 
+/* As they were typed. */
+typedef struct Given {
+    const char *checkpoint, *clips, *lines, *vocoder;
+} Given;
+
+static const CmdOption options[] = {
+    {"checkpoint", "D", TEXT_AT(Given, checkpoint), 0, "a checkpoint, or a folder of them"},
+    {"clips", "N", TEXT_AT(Given, clips), 0, "clips to speak from their text alone (20); 0 for none"},
+    {"lines", "F", TEXT_AT(Given, lines), 0, "a file of lines to speak and judge"},
+    {"vocoder", "PATH", TEXT_AT(Given, vocoder), 0,
+     "what makes the sound: a vocoder, or griffin_lim; as in synth"},
+};
+const CmdUsage eval_usage = {usage_text, options, OPTION_COUNT(options)};
+
 /* Exit code 1: words are lost, or the voice doctor found something. */
 int cmd_eval(int argc, char **argv, Log *log)
 {
-    const char *checkpoint = NULL, *clips = NULL, *lines = NULL, *vocoder = NULL;
-    const CmdOption own[] = {
-        {"checkpoint", "D", &checkpoint, NULL, "a checkpoint, or a folder of them"},
-        {"clips", "N", &clips, NULL, "clips to speak from their text alone (20); 0 for none"},
-        {"lines", "F", &lines, NULL, "a file of lines to speak and judge"},
-        {"vocoder", "PATH", &vocoder, NULL, "what makes the sound: a vocoder, or griffin_lim; as in synth"},
-    };
+    Given given = {0};
     CmdLine line;
     Err err = {0};
     Eval e = {0};
-    int code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int code = 0, rc = cmd_line_parse(&line, &eval_usage, &given, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if (!checkpoint)
+    if (!given.checkpoint)
         rc = err_set(&err, ERR_USAGE, "eval needs --checkpoint D, what `myxtts train` wrote");
     else if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE,
                      "eval needs --data-path DIR, the folder with recordings and their texts");
-    else if (clips && (atoi(clips) < 0 || (atoi(clips) == 0 && strcmp(clips, "0") != 0)))
-        rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", clips);
+    else if (given.clips &&
+             (atoi(given.clips) < 0 || (atoi(given.clips) == 0 && strcmp(given.clips, "0") != 0)))
+        rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", given.clips);
     if (!rc)
-        rc = open_data(&e, checkpoint, vocoder, &line, log, &err);
+        rc = open_data(&e, given.checkpoint, given.vocoder, &line, log, &err);
     if (!rc)
-        rc = evaluate(&e, clips ? atoi(clips) : SPOKEN_CLIPS, log, &err);
-    if (!rc && lines)
-        rc = judge_lines(&e, checkpoint, lines, vocoder, &line, log, &err);
+        rc = evaluate(&e, given.clips ? atoi(given.clips) : SPOKEN_CLIPS, log, &err);
+    if (!rc && given.lines)
+        rc = judge_lines(&e, given.checkpoint, given.lines, given.vocoder, &line, log, &err);
     if (!rc)
         rc = report(&e, line.json, &err);
     if (!rc && (lost_words(&e) || e.report.count > 0))

@@ -12,7 +12,7 @@
 #include "voice/export.h"
 #include "voice/vocoder_file.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts export --checkpoint D --output voice.safetensors [--precision bf16|float32] [--vocoder PATH]\n"
     "              [--voice-clips N] [--licence TEXT] [--note TEXT] [--json]\n\n"
     "Makes one file to speak from: the weights without what only training needs, the symbols, the settings "
@@ -100,24 +100,29 @@ static int report(const ExportCommand *c, const Exported *e, int bf16, int json,
     return 0;
 }
 
+static const CmdOption options[] = {
+    {"checkpoint", "D", TEXT_AT(ExportCommand, checkpoint), 0,
+     "a checkpoint, or a folder of them (its best is taken)"},
+    {"output", "F.safetensors", TEXT_AT(ExportCommand, output), 0, "the file to make"},
+    {"precision", "bf16|float32", TEXT_AT(ExportCommand, precision), 0, "of the weights (bf16)"},
+    {"vocoder", "PATH", TEXT_AT(ExportCommand, vocoder), 0,
+     "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
+    {"voice-clips", "N", TEXT_AT(ExportCommand, clips), 0,
+     "most clips of each speaker (all that the checkpoint has)"},
+    {"licence", "TEXT", TEXT_AT(ExportCommand, licence), 0, "what others may do with the voice"},
+    {"note", "TEXT", TEXT_AT(ExportCommand, note), 0,
+     "what others should know: whose voice, which recordings"},
+    {"overwrite", NULL, 0, FLAG_AT(ExportCommand, overwrite), PLACE_OVERWRITE},
+};
+const CmdUsage export_usage = {usage_text, options, OPTION_COUNT(options)};
+
 int cmd_export(int argc, char **argv, Log *log)
 {
     ExportCommand c = {0};
-    const CmdOption own[] = {
-        {"checkpoint", "D", &c.checkpoint, NULL, "a checkpoint, or a folder of them (its best is taken)"},
-        {"output", "F.safetensors", &c.output, NULL, "the file to make"},
-        {"precision", "bf16|float32", &c.precision, NULL, "of the weights (bf16)"},
-        {"vocoder", "PATH", &c.vocoder, NULL,
-         "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
-        {"voice-clips", "N", &c.clips, NULL, "most clips of each speaker (all that the checkpoint has)"},
-        {"licence", "TEXT", &c.licence, NULL, "what others may do with the voice"},
-        {"note", "TEXT", &c.note, NULL, "what others should know: whose voice, which recordings"},
-        {"overwrite", NULL, NULL, &c.overwrite, PLACE_OVERWRITE},
-    };
     CmdLine line;
     Err err = {0};
     Exported made;
-    int bf16 = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int bf16 = 0, rc = cmd_line_parse(&line, &export_usage, &c, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)

@@ -356,31 +356,37 @@ static void print_text(Info *info)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
 }
 
+/* As they were typed. */
+typedef struct Given {
+    const char *checkpoint;
+} Given;
+
+static const CmdOption options[] = {
+    {"checkpoint", "D", TEXT_AT(Given, checkpoint), 0,
+     "a trained voice instead: how far it is, and its speakers (inspect shows more)"}};
+const CmdUsage info_usage = {
+    "myxtts info DIR | --checkpoint D [--json]\n\n"
+    "Clips, hours, speakers, languages, lengths, the lines that cannot be used, and what is "
+    "wrong with the\nrecordings and texts; or the speakers of a trained voice. Writes "
+    "nothing to disk. Exit code 1: findings.",
+    options, OPTION_COUNT(options)};
+
 /* Exit code 1: some lines cannot be used, are over a limit, or have findings. */
 int cmd_info(int argc, char **argv, Log *log)
 {
-    const char *checkpoint = NULL;
-    const CmdOption own[] = {
-        {"checkpoint", "D", &checkpoint, NULL,
-         "a trained voice instead: how far it is, and its speakers (inspect shows more)"}};
+    Given given = {0};
     CmdLine line;
     Err err = {0};
     Info info = {0};
     int code = 0;
-    int rc = cmd_line_parse(
-        &line,
-        "myxtts info DIR | --checkpoint D [--json]\n\n"
-        "Clips, hours, speakers, languages, lengths, the lines that cannot be used, and what is "
-        "wrong with the\nrecordings and texts; or the speakers of a trained voice. Writes "
-        "nothing to disk. Exit code 1: findings.",
-        own, 1, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &info_usage, &given, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if (checkpoint) {
-        rc = show_checkpoint(checkpoint, &line, 0, log, &err);
+    if (given.checkpoint) {
+        rc = show_checkpoint(given.checkpoint, &line, 0, log, &err);
         goto done;
     }
     if (!line.cfg.data_path[0]) {

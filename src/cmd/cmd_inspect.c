@@ -296,33 +296,40 @@ static int inspect_store(json_t *all, const char *dir, const char *name, const c
     return rc;
 }
 
+/* As they were typed. */
+typedef struct Given {
+    const char *id;
+} Given;
+
+static const CmdOption options[] = {
+    {"utterance", "ID", TEXT_AT(Given, id), 0,
+     "one utterance: its phonemes and tokens, its mel and its samples in numbers"}};
+const CmdUsage inspect_usage = {"myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache or a "
+                                "checkpoint: PATH is its folder, or one of its files.",
+                                options, OPTION_COUNT(options)};
+
 /* Exit code 1: the utterance is not in the cache. */
 int cmd_inspect(int argc, char **argv, Log *log)
 {
-    const char *id = NULL;
-    const CmdOption own[] = {{"utterance", "ID", &id, NULL,
-                              "one utterance: its phonemes and tokens, its mel and its samples in numbers"}};
+    Given given = {0};
     CmdLine line;
     Err err = {0};
     Target target = {0};
     json_t *all = json_object();
     int code = 0, found = 0;
-    int rc = cmd_line_parse(&line,
-                            "myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache or a "
-                            "checkpoint: PATH is its folder, or one of its files.",
-                            own, 1, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &inspect_usage, &given, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 1, 1, "the path of a cache or a checkpoint", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if (!id && show_checkpoint_is(line.positional[0])) {
+    if (!given.id && show_checkpoint_is(line.positional[0])) {
         rc = show_checkpoint(line.positional[0], &line, 1, log, &err);
         goto done;
     }
     rc = find_target(&target, line.positional[0], &err);
     for (int i = 0; i < target.count && !rc; i++) {
-        rc = inspect_store(all, target.dir, target.names[i], id, &err);
+        rc = inspect_store(all, target.dir, target.names[i], given.id, &err);
         found |= !rc && json_is_object(json_object_get(json_object_get(all, target.names[i]), "utterance"));
     }
     if (rc)
@@ -331,8 +338,8 @@ int cmd_inspect(int argc, char **argv, Log *log)
         rc = output_print(json_incref(all), 9, &err);
     else
         print_object(all, 0);
-    if (id && !found) {
-        log_error(log, "there is no utterance '%s' in %s", id, line.positional[0]);
+    if (given.id && !found) {
+        log_error(log, "there is no utterance '%s' in %s", given.id, line.positional[0]);
         code = 1;
     }
 done:

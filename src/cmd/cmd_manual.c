@@ -170,14 +170,16 @@ static void print_manual(const json_t *all)
          ".SH \"SEE ALSO\"\n.BR espeak\\-ng (1),\n.BR sox (1),\n.BR mpirun (1)");
 }
 
+const CmdUsage manual_usage = {usage, NULL, 0};
+
 int cmd_manual(int argc, char **argv, Log *log)
 {
     CmdLine line;
     Err err = {0};
     json_t *all = NULL;
-    int rc = cmd_line_parse(&line, usage, NULL, 0, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &manual_usage, NULL, argc, argv, &err);
     if (!rc && !line.help && !(rc = cmd_line_expect(&line, 0, 0, "nothing", &err)) &&
-        !(rc = commands_describe(&all, log, &err)))
+        !(rc = commands_describe(&all, &err)))
         print_manual(all);
     json_decref(all);
     cmd_line_close(&line);

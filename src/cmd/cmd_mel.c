@@ -166,20 +166,27 @@ static void print_summary(const Clip *c, const char *path)
            (long long)c->frames, c->bands, c->stats.min, c->stats.max, c->stats.mean, stats_std(&c->stats));
 }
 
+/* As they were typed. */
+typedef struct Given {
+    const char *output, *png;
+    int overwrite;
+} Given;
+
+static const CmdOption options[] = {
+    {"output", "F.npy", TEXT_AT(Given, output), 0, "write the mel as a NumPy file"},
+    {"png", "F.png", TEXT_AT(Given, png), 0, "draw the mel"},
+    {"overwrite", NULL, 0, FLAG_AT(Given, overwrite), PLACE_OVERWRITE},
+};
+const CmdUsage mel_usage = {usage, options, OPTION_COUNT(options)};
+
 /* With files to write it says so in one line; otherwise the summary, and a drawing on a terminal. */
 int cmd_mel(int argc, char **argv, Log *log)
 {
-    const char *output = NULL, *png = NULL;
-    int overwrite = 0;
-    const CmdOption own[] = {
-        {"output", "F.npy", &output, NULL, "write the mel as a NumPy file"},
-        {"png", "F.png", &png, NULL, "draw the mel"},
-        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
-    };
+    Given given = {0};
     CmdLine line;
     Err err = {0};
     Clip clip = {0};
-    int rc = cmd_line_parse(&line, usage, own, sizeof own / sizeof *own, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &mel_usage, &given, argc, argv, &err);
     if (!rc && line.help) {
         cmd_line_close(&line);
         return 0;
@@ -191,23 +198,24 @@ int cmd_mel(int argc, char **argv, Log *log)
     cmd_line_set_log(&line, log);
     const char *path = line.positional[0];
     rc = read_clip(&clip, path, &line.cfg, &err);
-    if (!rc && output)
-        rc = npy_write(output, clip.mel, clip.frames, clip.bands, &err);
-    if (!rc && png) {
+    if (!rc && given.output)
+        rc = npy_write(given.output, clip.mel, clip.frames, clip.bands, &err);
+    if (!rc && given.png) {
         PictureAxes axes = {(double)line.cfg.hop_length / line.cfg.sample_rate, clip.edges};
-        rc = picture_mel(png, clip.mel, clip.frames, clip.bands, &axes, &err);
+        rc = picture_mel(given.png, clip.mel, clip.frames, clip.bands, &axes, &err);
     }
     if (rc)
         goto done;
     if (line.json)
-        rc = print_json(&clip, path, output, png, &err);
-    else if (!output && !png) {
+        rc = print_json(&clip, path, given.output, given.png, &err);
+    else if (!given.output && !given.png) {
         print_summary(&clip, path);
         if (isatty(STDOUT_FILENO))
             draw_on_terminal(&clip);
     } else
         log_info(log, "%s: %lld frames x %d bands%s%s%s%s", path, (long long)clip.frames, clip.bands,
-                 output ? " -> " : "", output ? output : "", png ? " -> " : "", png ? png : "");
+                 given.output ? " -> " : "", given.output ? given.output : "", given.png ? " -> " : "",
+                 given.png ? given.png : "");
 done:
     clip_free(&clip);
     cmd_line_close(&line);

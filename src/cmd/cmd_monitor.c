@@ -20,7 +20,7 @@
 #include "cmd/line/output.h"
 #include "diag/report/monitor_view.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts monitor [RUN] [--once] [--interval S] [--json]\n\n"
     "A live view of a training run: progress, loss, step times, waiting, queue, GPU. RUN is a folder with "
     "checkpoints, or the log.jsonl in it; without it, the newest run under checkpoint_dir. Ctrl-C ends the "
@@ -241,31 +241,38 @@ static int follow(Watch *w, double interval, Err *err)
     return rc;
 }
 
+/* As they were typed. */
+typedef struct Given {
+    const char *every;
+    int once;
+} Given;
+
+static const CmdOption options[] = {
+    {"once", NULL, 0, FLAG_AT(Given, once), "print one frame and end"},
+    {"interval", "S", TEXT_AT(Given, every), 0, "seconds from one look to the next (1)"},
+};
+const CmdUsage monitor_usage = {usage_text, options, OPTION_COUNT(options)};
+
 /* Only reads; the run does not notice. */
 int cmd_monitor(int argc, char **argv, Log *log)
 {
-    int once = 0;
-    const char *every = NULL;
-    const CmdOption own[] = {
-        {"once", NULL, NULL, &once, "print one frame and end"},
-        {"interval", "S", &every, NULL, "seconds from one look to the next (1)"},
-    };
+    Given given = {0};
     CmdLine line;
     Err err = {0};
     Watch w = {0};
     double interval = 1;
-    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &monitor_usage, &given, argc, argv, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
     if ((rc = cmd_line_expect(&line, 0, 1, "at most one run", &err)))
         goto done;
-    if (every) {
+    if (given.every) {
         char *end;
-        interval = strtod(every, &end);
-        if (end == every || *end || !(interval >= 0.05 && interval <= 3600)) {
+        interval = strtod(given.every, &end);
+        if (end == given.every || *end || !(interval >= 0.05 && interval <= 3600)) {
             rc = err_set(&err, ERR_USAGE, "--interval is '%s', but must be seconds between 0.05 and 3600",
-                         every);
+                         given.every);
             goto done;
         }
     }
@@ -278,7 +285,7 @@ int cmd_monitor(int argc, char **argv, Log *log)
         rc = open_gpus(&w, log, &err);
     if (rc)
         goto done;
-    if (once) {
+    if (given.once) {
         for (int i = 0; i < 10 && monitor_measures(w.gpus) && w.view.history_count[0] == 0; i++) {
             clock_sleep(0.1);
             look_at_gpus(&w);

@@ -37,8 +37,7 @@ typedef struct Job {
     const char *name; /* for messages */
     const char *text;
     Buf line;
-    int json, explain, strict_language, flush, ssml;
-    const char *text_format;
+    int json, explain, strict_language, flush;
     TextFormat format;
     Buf whole;       /* a text that is marked up */
     uint64_t bad;    /* lines without phonemes that should have some, or with less of them */
@@ -426,34 +425,42 @@ static int run(Job *job, CmdLine *line, const char *text, int unknown, Err *err)
     return rc;
 }
 
+/* As they were typed. */
+typedef struct Given {
+    const char *text, *text_format;
+    int explain, ssml, unknown;
+} Given;
+
+static const CmdOption options[] = {
+    {"text", "T", TEXT_AT(Given, text), 0, "speak this text"},
+    {"explain", NULL, 0, FLAG_AT(Given, explain), "also print where the phonemes come from"},
+    {"text-format", "F", TEXT_AT(Given, text_format), 0,
+     "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
+    {"ssml", NULL, 0, FLAG_AT(Given, ssml), "the text is SSML, as --text-format ssml"},
+    {"unknown", NULL, 0, FLAG_AT(Given, unknown), "list the words that espeak-ng only guesses at"},
+};
+const CmdUsage phonemize_usage = {usage, options, OPTION_COUNT(options)};
+
 /* Exit code 1: some lines have no phonemes, or something in them is left out. */
 int cmd_phonemize(int argc, char **argv, Log *log)
 {
-    const char *text = NULL;
-    int unknown = 0;
+    Given given = {0};
     Job job = {.log = log};
-    const CmdOption own[] = {
-        {"text", "T", &text, NULL, "speak this text"},
-        {"explain", NULL, NULL, &job.explain, "also print where the phonemes come from"},
-        {"text-format", "F", &job.text_format, NULL,
-         "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
-        {"ssml", NULL, NULL, &job.ssml, "the text is SSML, as --text-format ssml"},
-        {"unknown", NULL, NULL, &unknown, "list the words that espeak-ng only guesses at"},
-    };
     CmdLine line;
     Err err = {0};
-    int rc = cmd_line_parse(&line, usage, own, sizeof own / sizeof *own, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &phonemize_usage, &given, argc, argv, &err);
     if (rc == 0 && !line.help)
         rc = cmd_line_expect(&line, 0, 1, "one file, or - for standard input", &err);
     if (rc == 0 && !line.help) {
         cmd_line_set_log(&line, log);
         job.json = line.json;
-        if (job.text_format && text_format_find(&job.format, job.text_format))
+        job.explain = given.explain;
+        if (given.text_format && text_format_find(&job.format, given.text_format))
             rc = err_set(&err, ERR_USAGE, "--text-format is '%s'; it must be " TEXT_FORMAT_NAMES,
-                         job.text_format);
-        if (job.ssml)
+                         given.text_format);
+        if (given.ssml)
             job.format = TEXT_FORMAT_SSML;
-        rc = rc ? rc : run(&job, &line, text, unknown, &err);
+        rc = rc ? rc : run(&job, &line, given.text, given.unknown, &err);
     }
     if (job.in && job.in != stdin)
         fclose(job.in);

@@ -17,7 +17,7 @@
 #include "diag/voice/corpus_report.h"
 #include "pipeline/data.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts prepare DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "
     "[--json]\n\n"
     "Reads the recordings and texts in DIR, whatever its layout (`myxtts info DIR` says which was found), "
@@ -180,33 +180,57 @@ static int parse_stages(PrepareOptions *options, const char *stages, Err *err)
     }
 }
 
+/* Nothing usable is a failure; damage that was mended is a finding. */
+static int judge(const PrepareReport *r, const Dataset *dataset, const Config *cfg, int *code, Log *log,
+                 Err *err)
+{
+    if (r->accepted == 0)
+        return data_unusable(dataset, cfg, r->rejected_path, err);
+    if (r->text.damaged + r->mel.damaged + r->audio.damaged > 0) {
+        log_warn(log,
+                 "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
+        *code = 1;
+    }
+    return 0;
+}
+
+/* As they were typed. */
+typedef struct Given {
+    const char *stages;
+    int verify, prune;
+} Given;
+
+static const CmdOption own_options[] = {
+    {"stages", "text|mel|audio|all", TEXT_AT(Given, stages), 0,
+     "which caches to build: all (the default) is text and mel, audio the samples for a vocoder; several "
+     "with commas (text needs no recordings)"},
+    {"verify", NULL, 0, FLAG_AT(Given, verify),
+     "check every byte of the caches; damaged records are named and rebuilt"},
+    {"prune", NULL, 0, FLAG_AT(Given, prune),
+     "afterwards remove the caches of other settings in the folder; each is named with its size first"},
+};
+const CmdUsage prepare_usage = {usage_text, own_options, OPTION_COUNT(own_options)};
+
 /* Exit code 3: no usable line; 1: lines that cannot be used, findings, or damage. */
 int cmd_prepare(int argc, char **argv, Log *log)
 {
-    const char *stages = "all";
+    Given given = {.stages = "all"};
     PrepareOptions options = {0};
-    const CmdOption own[] = {
-        {"stages", "text|mel|audio|all", &stages, NULL,
-         "which caches to build: all (the default) is text and mel, audio the samples for a vocoder; several "
-         "with commas (text needs no recordings)"},
-        {"verify", NULL, NULL, &options.verify,
-         "check every byte of the caches; damaged records are named and rebuilt"},
-        {"prune", NULL, NULL, &options.prune,
-         "afterwards remove the caches of other settings in the folder; each is named with its size first"},
-    };
     CmdLine line;
     Ranks *ranks = NULL;
     Err err = {0};
     PrepareReport report = {0};
     Dataset dataset = {0};
     CorpusCheck check = {0};
-    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err), code = 0;
+    int rc = cmd_line_parse(&line, &prepare_usage, &given, argc, argv, &err), code = 0;
     if (!rc && !line.help)
         rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    rc = parse_stages(&options, stages, &err);
+    options.verify = given.verify;
+    options.prune = given.prune;
+    rc = parse_stages(&options, given.stages, &err);
     if (rc)
         goto done;
     if (!line.cfg.data_path[0]) {
@@ -230,16 +254,8 @@ int cmd_prepare(int argc, char **argv, Log *log)
         print_text(&report, &options, &check, &line.cfg);
     if (rc)
         goto done;
-    /* Nothing usable is a failure; damage that was mended is a finding. */
-    if (report.accepted == 0) {
-        rc = data_unusable(&dataset, &line.cfg, report.rejected_path, &err);
-    } else if (report.text.damaged + report.mel.damaged + report.audio.damaged > 0) {
-        log_warn(log,
-                 "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
-        code = 1;
-    }
-    if (report.rejected || check.doubts.findings)
-        code = 1;
+    code = report.rejected || check.doubts.findings;
+    rc = judge(&report, &dataset, &line.cfg, &code, log, &err);
 done:
     if (!rc)
         code = highest_code(ranks, code);

@@ -18,7 +18,7 @@
 #include "diag/report/sections.h"
 #include "pipeline/data.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts profile data --data-path DIR [--batch-size N] [--num-batches N] [--benchmark] [--output F] "
     "[--json]\n"
     "       myxtts profile step --data-path DIR [--num-steps N] [--batch-size N] [--layers] [--json]\n"
@@ -85,9 +85,7 @@ static int positive(const char *option, const char *text, int64_t least, int64_t
 static int finish(Profile *p, int argc, char **argv, const char *output, const char *html, int json, Err *err)
 {
     Buf text = {0}, command = {0};
-    buf_str(&command, "myxtts");
-    for (int i = 0; i < argc; i++)
-        buf_printf(&command, " %s", argv[i]);
+    output_command(&command, argc, argv);
     json_object_set_new(p->report, "command", json_from_bytes(command.data, command.size));
     profile_text(&text, p->report);
     int rc = text.failed || command.failed ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
@@ -104,49 +102,67 @@ static int finish(Profile *p, int argc, char **argv, const char *output, const c
     return rc;
 }
 
-/* Three ways to look; all open the same data and devices. */
-int cmd_profile(int argc, char **argv, Log *log)
+/* As they were typed. */
+typedef struct Given {
+    const char *batches, *steps, *sizes, *workers, *repeats, *output, *html;
+    int benchmark, layers, overwrite;
+} Given;
+
+static const CmdOption options[] = {
+    {"num-batches", "N", TEXT_AT(Given, batches), 0,
+     "data: batches to take (as many as a few seconds allow)"},
+    {"num-steps", "N", TEXT_AT(Given, steps), 0, "step, dual: steps to make"},
+    {"benchmark", NULL, 0, FLAG_AT(Given, benchmark),
+     "data: try a grid of batch sizes and numbers of workers"},
+    {"grid-batch", "LIST", TEXT_AT(Given, sizes), 0, "batch sizes of the grid (8,16,32)"},
+    {"grid-workers", "LIST", TEXT_AT(Given, workers), 0,
+     "numbers of workers of the grid (1, 2, 4, ... up to the cores)"},
+    {"repeats", "N", TEXT_AT(Given, repeats), 0, "how often each cell of the grid is measured (3)"},
+    {"layers", NULL, 0, FLAG_AT(Given, layers), "step: the time of each layer"},
+    {"output", "FILE", TEXT_AT(Given, output), 0, "also write the text to FILE"},
+    {"html", "FILE", TEXT_AT(Given, html), 0, "also write one page with pictures to FILE"},
+    {"overwrite", NULL, 0, FLAG_AT(Given, overwrite), PLACE_OVERWRITE},
+};
+const CmdUsage profile_usage = {usage_text, options, OPTION_COUNT(options)};
+
+/* Batch sizes and numbers of workers of --benchmark; without a list of workers powers of two up to the cores,
+ * and the cores themselves. */
+static int profile_in_grid(json_t **report, const ObserveOptions *o, const Given *given, int repeats,
+                           Err *err)
 {
-    const char *batches = NULL, *steps = NULL, *output = NULL, *html = NULL, *sizes = "8,16,32",
-               *workers = NULL, *repeats = NULL;
-    int benchmark = 0, layers = 0, overwrite = 0;
-    const CmdOption own[] = {
-        {"num-batches", "N", &batches, NULL, "data: batches to take (as many as a few seconds allow)"},
-        {"num-steps", "N", &steps, NULL, "step, dual: steps to make"},
-        {"benchmark", NULL, NULL, &benchmark, "data: try a grid of batch sizes and numbers of workers"},
-        {"grid-batch", "LIST", &sizes, NULL, "batch sizes of the grid (8,16,32)"},
-        {"grid-workers", "LIST", &workers, NULL,
-         "numbers of workers of the grid (1, 2, 4, ... up to the cores)"},
-        {"repeats", "N", &repeats, NULL, "how often each cell of the grid is measured (3)"},
-        {"layers", NULL, NULL, &layers, "step: the time of each layer"},
-        {"output", "FILE", &output, NULL, "also write the text to FILE"},
-        {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
-        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
-    };
-    CmdLine line;
-    Err err = {0};
-    Profile *p = calloc(1, sizeof *p);
+    Grid g = {.repeats = repeats, .batches = o->batches};
+    g.size_count = read_list(g.sizes, GRID_MOST, given->sizes);
+    if (given->workers)
+        g.worker_count = read_list(g.workers, GRID_MOST, given->workers);
+    for (int w = 1, cores = thread_cores(); !given->workers && g.worker_count < GRID_MOST;
+         w = w * 2 < cores ? w * 2 : cores) {
+        g.workers[g.worker_count++] = w;
+        if (w == cores)
+            break;
+    }
+    if (!g.size_count || !g.worker_count || g.sizes[0] < 1)
+        return err_set(err, ERR_USAGE, "--grid-batch and --grid-workers must be lists such as 8,16,32");
+    return profile_grid(report, o, &g, err);
+}
+
+/* Three ways to look; all open the same data and devices. */
+static int profile(Profile *p, const Given *given, const CmdLine *line, Log *log, Err *err)
+{
+    const char *what = line->positional[0];
+    const int data = strcmp(what, "data") == 0, step = strcmp(what, "step") == 0;
     int64_t n = 0, again = 3;
-    int code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
-    if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 1, 1, "what to profile (data, step or dual)", &err);
-    if (rc || line.help)
-        goto done;
-    cmd_line_set_log(&line, log);
-    const char *what = line.positional[0];
-    if (!p)
-        rc = err_set(&err, ERR_NOMEM, "no memory to profile");
-    else if (strcmp(what, "data") && strcmp(what, "step") && strcmp(what, "dual"))
-        rc = err_set(&err, ERR_USAGE, "there is no profile '%s'; there are: data, step, dual", what);
-    else if (!line.cfg.data_path[0])
-        rc = err_set(&err, ERR_USAGE,
+    int rc = 0;
+    if (!data && !step && strcmp(what, "dual"))
+        rc = err_set(err, ERR_USAGE, "there is no profile '%s'; there are: data, step, dual", what);
+    else if (!line->cfg.data_path[0])
+        rc = err_set(err, ERR_USAGE,
                      "profile needs --data-path DIR, the folder with recordings and their texts");
-    else if (!(rc = positive("num-batches", batches, 12, &n, &err)) &&
-             !(rc = positive("num-steps", steps, 12, &n, &err)) &&
-             !(rc = positive("repeats", repeats, 1, &again, &err)))
-        rc = open_profile(p, &line.cfg, log, &err);
+    else if (!(rc = positive("num-batches", given->batches, 12, &n, err)) &&
+             !(rc = positive("num-steps", given->steps, 12, &n, err)) &&
+             !(rc = positive("repeats", given->repeats, 1, &again, err)))
+        rc = open_profile(p, &line->cfg, log, err);
     if (rc)
-        goto done;
+        return rc;
     ObserveOptions o = {.cfg = &p->cfg,
                         .data = p->devices.data,
                         .model = p->devices.model,
@@ -154,31 +170,28 @@ int cmd_profile(int argc, char **argv, Log *log)
                         .corpus = &p->corpus,
                         .batches = n,
                         .log = log};
-    if (strcmp(what, "data") == 0 && benchmark) {
-        Grid g = {.repeats = (int)again, .batches = n};
-        g.size_count = read_list(g.sizes, GRID_MOST, sizes);
-        if (workers)
-            g.worker_count = read_list(g.workers, GRID_MOST, workers);
-        /* Powers of two up to the cores, and the cores themselves. */
-        for (int w = 1, cores = thread_cores(); !workers && g.worker_count < GRID_MOST;
-             w = w * 2 < cores ? w * 2 : cores) {
-            g.workers[g.worker_count++] = w;
-            if (w == cores)
-                break;
-        }
-        if (!g.size_count || !g.worker_count || g.sizes[0] < 1)
-            rc = err_set(&err, ERR_USAGE, "--grid-batch and --grid-workers must be lists such as 8,16,32");
-        if (!rc)
-            rc = profile_grid(&p->report, &o, &g, &err);
-    } else if (strcmp(what, "data") == 0) {
-        rc = profile_data(&p->report, &o, &err);
-    } else if (strcmp(what, "step") == 0) {
-        rc = profile_step(&p->report, &o, layers, &err);
-    } else {
-        rc = profile_dual(&p->report, &o, &err);
-    }
+    if (data && given->benchmark)
+        return profile_in_grid(&p->report, &o, given, (int)again, err);
+    return data   ? profile_data(&p->report, &o, err)
+           : step ? profile_step(&p->report, &o, given->layers, err)
+                  : profile_dual(&p->report, &o, err);
+}
+
+int cmd_profile(int argc, char **argv, Log *log)
+{
+    Given given = {.sizes = "8,16,32"};
+    CmdLine line;
+    Err err = {0};
+    Profile *p = calloc(1, sizeof *p);
+    int code = 0, rc = cmd_line_parse(&line, &profile_usage, &given, argc, argv, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 1, 1, "what to profile (data, step or dual)", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    rc = p ? profile(p, &given, &line, log, &err) : err_set(&err, ERR_NOMEM, "no memory to profile");
     if (!rc)
-        rc = finish(p, argc, argv, output, html, line.json, &err);
+        rc = finish(p, argc, argv, given.output, given.html, line.json, &err);
     const char *status = rc ? NULL : json_string_value(json_object_get(p->report, "verdict_status"));
     code = !rc && (report_findings(p->report) || (status && !strcmp(status, "bad")));
 done:

@@ -19,7 +19,7 @@
 #define LOOK_TENTHS 5   /* of a second between looks at the files of the voices */
 #define STOP_SECONDS 30 /* that what is being spoken may take to its end */
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts serve --checkpoint RUN|voice.safetensors [MORE ...] [--runs FOLDER] [--listen 127.0.0.1:8000]\n"
     "             [--token-file F] [--wyoming PORT]\n"
     "       myxtts serve --record DIR [--language de | --sentences FILE]\n\n"
@@ -232,34 +232,38 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
     return 0;
 }
 
+static const CmdOption options[] = {
+    {"checkpoint", "D", TEXT_AT(Serve, checkpoint), 0,
+     "a voice: a checkpoint, or a folder of them; may be given again"},
+    {"runs", "FOLDER", TEXT_AT(Serve, runs), 0, "show the trainings in this folder"},
+    {"record", "DIR", TEXT_AT(Serve, record), 0, "a page that records sentences into this folder"},
+    {"sentences", "FILE", TEXT_AT(Serve, sentences), 0,
+     "what is read there, one sentence a line (the list of --language: en, de, fa)"},
+    {"vocoder", "PATH", TEXT_AT(Serve, vocoder), 0, "what makes the sound, as for synth"},
+    {"iterations", "N", TEXT_AT(Serve, iterations), 0, "of Griffin-Lim, as for synth"},
+    {"listen", "HOST:PORT", TEXT_AT(Serve, listen), 0, "where (127.0.0.1:8000); port 0: any that is free"},
+    {"token-file", "F", TEXT_AT(Serve, token_file), 0,
+     "clients must send the line in this file as Bearer token"},
+    {"wyoming", "HOST:PORT", TEXT_AT(Serve, wyoming), 0,
+     "speak the Wyoming protocol there, for Home Assistant"},
+    {"wyoming-open", NULL, 0, FLAG_AT(Serve, wyoming_open),
+     "also at an address that others reach: the protocol has no token"},
+    {"force-language", NULL, 0, FLAG_AT(Serve, force_language),
+     "speak also languages and letters that a voice was never trained on"},
+    {"max-connections", "N", TEXT_AT(Serve, max_connections), 0, "open at once (2000)"},
+    {"max-requests", "N", TEXT_AT(Serve, max_requests), 0, "texts that are spoken at once (256)"},
+    {"max-queue", "N", TEXT_AT(Serve, max_queue), 0, "of them without any sound so far (128)"},
+    {"max-text", "N", TEXT_AT(Serve, max_text), 0, "characters of a text (50000)"},
+    {"max-body", "MIB", TEXT_AT(Serve, max_body), 0, "size of a request (24)"},
+    {"max-upload", "MIB", TEXT_AT(Serve, max_upload), 0, "size of a recording in it (16)"},
+    {"request-timeout", "S", TEXT_AT(Serve, request_timeout), 0,
+     "seconds to send a request, to wait for the first sound, and to stand still (60)"},
+};
+const CmdUsage serve_usage = {usage_text, options, OPTION_COUNT(options)};
+
 int cmd_serve(int argc, char **argv, Log *log)
 {
     Serve s = {0};
-    const CmdOption own[] = {
-        {"checkpoint", "D", &s.checkpoint, NULL,
-         "a voice: a checkpoint, or a folder of them; may be given again"},
-        {"runs", "FOLDER", &s.runs, NULL, "show the trainings in this folder"},
-        {"record", "DIR", &s.record, NULL, "a page that records sentences into this folder"},
-        {"sentences", "FILE", &s.sentences, NULL,
-         "what is read there, one sentence a line (the list of --language: en, de, fa)"},
-        {"vocoder", "PATH", &s.vocoder, NULL, "what makes the sound, as for synth"},
-        {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim, as for synth"},
-        {"listen", "HOST:PORT", &s.listen, NULL, "where (127.0.0.1:8000); port 0: any that is free"},
-        {"token-file", "F", &s.token_file, NULL, "clients must send the line in this file as Bearer token"},
-        {"wyoming", "HOST:PORT", &s.wyoming, NULL, "speak the Wyoming protocol there, for Home Assistant"},
-        {"wyoming-open", NULL, NULL, &s.wyoming_open,
-         "also at an address that others reach: the protocol has no token"},
-        {"force-language", NULL, NULL, &s.force_language,
-         "speak also languages and letters that a voice was never trained on"},
-        {"max-connections", "N", &s.max_connections, NULL, "open at once (2000)"},
-        {"max-requests", "N", &s.max_requests, NULL, "texts that are spoken at once (256)"},
-        {"max-queue", "N", &s.max_queue, NULL, "of them without any sound so far (128)"},
-        {"max-text", "N", &s.max_text, NULL, "characters of a text (50000)"},
-        {"max-body", "MIB", &s.max_body, NULL, "size of a request (24)"},
-        {"max-upload", "MIB", &s.max_upload, NULL, "size of a recording in it (16)"},
-        {"request-timeout", "S", &s.request_timeout, NULL,
-         "seconds to send a request, to wait for the first sound, and to stand still (60)"},
-    };
     CmdLine line;
     Err err = {0};
     int code = 0;
@@ -268,7 +272,7 @@ int cmd_serve(int argc, char **argv, Log *log)
         err_set(&err, ERR_NOMEM, "out of memory for the command line");
         return cmd_fail(log, &err);
     }
-    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, args, &err);
+    int rc = cmd_line_parse(&line, &serve_usage, &s, argc, args, &err);
     if (!rc && !line.help) {
         cmd_line_set_log(&line, log);
         rc = serve(&s, &line, log, &err);

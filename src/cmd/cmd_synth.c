@@ -28,7 +28,7 @@
 #include "voice/vocoder_file.h"
 #include "voice/voice.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts synth \"TEXT\" | --text-file F [--checkpoint D] [--output out.wav] [--speed 1.2] [--pitch +2]\n"
     "             [--reference R.wav | --speaker S] [--language L] [--vocoder V] [--png mel.png]\n"
     "             [--alignment-png F.png]\n"
@@ -594,40 +594,43 @@ static int check_options(Synth *s, Err *err)
     return 0;
 }
 
+static const CmdOption options[] = {
+    {"checkpoint", "D", TEXT_AT(Synth, checkpoint), 0, "a checkpoint, or a folder of them"},
+    {"text", "TEXT", TEXT_AT(Synth, text), 0, "what to say, as an option"},
+    {"text-file", "F", TEXT_AT(Synth, text_file), 0, "a file with what to say (UTF-8); -: standard input"},
+    {"lines", "F", TEXT_AT(Synth, lines), 0,
+     "a file of lines, each spoken into a file of its own; -: standard input"},
+    {"output", "F.wav", TEXT_AT(Synth, output), 0,
+     "where the speech goes: .wav, .flac, .ogg, .mp3; -: standard output"},
+    {"output-dir", "DIR", TEXT_AT(Synth, output_dir), 0,
+     "where the speech of --lines goes: 01.wav, 02.wav, ..."},
+    {"speed", "X", TEXT_AT(Synth, speed), 0, "1.2 speaks a fifth faster (1)"},
+    {"pitch", "N", TEXT_AT(Synth, pitch), 0, "semitones up or down (0)"},
+    {"reference", "R.wav", TEXT_AT(Synth, reference), 0, "speak in the voice of this recording"},
+    {"speaker", "S", TEXT_AT(Synth, speaker), 0, "speak in the voice of this speaker of the training data"},
+    {"language", "L", TEXT_AT(Synth, language), 0, "speak this one of the voice's languages: de"},
+    {"force-language", NULL, 0, FLAG_AT(Synth, force_language),
+     "also one that the voice was never trained on, and texts in other letters"},
+    {"text-format", "F", TEXT_AT(Synth, text_format), 0,
+     "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
+    {"ssml", NULL, 0, FLAG_AT(Synth, ssml), "the text is SSML, as --text-format ssml"},
+    {"png", "F.png", TEXT_AT(Synth, png), 0, "draw the mel of the first sentence"},
+    {"alignment-png", "F.png", TEXT_AT(Synth, alignment_png), 0,
+     "draw its mel with symbols, durations and pitch"},
+    {"vocoder", "PATH", TEXT_AT(Synth, vocoder), 0,
+     "what makes the sound: a vocoder, or griffin_lim (D/vocoder where it is there, else griffin_lim)"},
+    {"iterations", "N", TEXT_AT(Synth, iterations), 0, "of Griffin-Lim: 60 alone, none behind a vocoder"},
+    {"overwrite", NULL, 0, FLAG_AT(Synth, overwrite), PLACE_OVERWRITE},
+};
+const CmdUsage synth_usage = {usage_text, options, OPTION_COUNT(options)};
+
 /* Exit code 1: a line could not be spoken, or characters were left out. */
 int cmd_synth(int argc, char **argv, Log *log)
 {
     Synth s = {0};
-    const CmdOption own[] = {
-        {"checkpoint", "D", &s.checkpoint, NULL, "a checkpoint, or a folder of them"},
-        {"text", "TEXT", &s.text, NULL, "what to say, as an option"},
-        {"text-file", "F", &s.text_file, NULL, "a file with what to say (UTF-8); -: standard input"},
-        {"lines", "F", &s.lines, NULL,
-         "a file of lines, each spoken into a file of its own; -: standard input"},
-        {"output", "F.wav", &s.output, NULL,
-         "where the speech goes: .wav, .flac, .ogg, .mp3; -: standard output"},
-        {"output-dir", "DIR", &s.output_dir, NULL, "where the speech of --lines goes: 01.wav, 02.wav, ..."},
-        {"speed", "X", &s.speed, NULL, "1.2 speaks a fifth faster (1)"},
-        {"pitch", "N", &s.pitch, NULL, "semitones up or down (0)"},
-        {"reference", "R.wav", &s.reference, NULL, "speak in the voice of this recording"},
-        {"speaker", "S", &s.speaker, NULL, "speak in the voice of this speaker of the training data"},
-        {"language", "L", &s.language, NULL, "speak this one of the voice's languages: de"},
-        {"force-language", NULL, NULL, &s.force_language,
-         "also one that the voice was never trained on, and texts in other letters"},
-        {"text-format", "F", &s.text_format, NULL,
-         "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
-        {"ssml", NULL, NULL, &s.ssml, "the text is SSML, as --text-format ssml"},
-        {"png", "F.png", &s.png, NULL, "draw the mel of the first sentence"},
-        {"alignment-png", "F.png", &s.alignment_png, NULL, "draw its mel with symbols, durations and pitch"},
-        {"vocoder", "PATH", &s.vocoder, NULL,
-         "what makes the sound: a vocoder, or griffin_lim (D/vocoder where it is there, else griffin_lim)"},
-        {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim: 60 alone, none behind a vocoder"},
-        {"overwrite", NULL, NULL, &s.overwrite, PLACE_OVERWRITE},
-    };
     CmdLine line;
     Err err = {0};
-    int findings = 0, code = 0,
-        rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int findings = 0, code = 0, rc = cmd_line_parse(&line, &synth_usage, &s, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 1, "one text, in quotes", &err);
     if (rc || line.help)

@@ -37,7 +37,7 @@
 #define LITTLE_SPEED 0.3
 #define LEAST_MEMORY ((uint64_t)2000 * 1000 * 1000) /* bytes of the address space */
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts train DIR [--minutes M] [--config F] [--model-size nano|tiny|small|normal|big]\n"
     "             [--batch-size N] [--max-steps N]\n"
     "             [--network voice|vocoder|both] [--vocoder-size nano|small|large] [--data-gpu D --model-gpu "
@@ -741,13 +741,15 @@ static int has_two_devices(const Config *cfg)
     return strcmp(names[0], names[1]) != 0;
 }
 
+const CmdUsage train_usage = {usage_text, NULL, 0};
+
 int cmd_train(int argc, char **argv, Log *log)
 {
     CmdLine line;
     Err err = {0};
     Ranks *ranks = NULL;
     json_t *report = NULL;
-    int code = 0, stuck = 0, rc = cmd_line_parse(&line, usage_text, NULL, 0, argc, argv, &err);
+    int code = 0, stuck = 0, rc = cmd_line_parse(&line, &train_usage, NULL, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)

@@ -386,16 +386,18 @@ static int validate(Validation *v, Err *err)
     return rc;
 }
 
+static const CmdOption options[] = {
+    {"config", "FILE", TEXT_AT(Validation, path), 0,
+     "the file that is validated; without it defaults and command line are"},
+    {"fix", NULL, 0, FLAG_AT(Validation, fix), "change the file in place, with a numbered backup"},
+    {"strict", NULL, 0, FLAG_AT(Validation, strict), "warnings count as errors"},
+};
+const CmdUsage validate_usage = {usage, options, OPTION_COUNT(options)};
+
 /* Settings are kept apart from options: wrong ones are wrong use, rules between them are findings. */
 int cmd_validate(int argc, char **argv, Log *log)
 {
     Validation v = {0};
-    const CmdOption own[] = {
-        {"config", "FILE", &v.path, NULL,
-         "the file that is validated; without it defaults and command line are"},
-        {"fix", NULL, NULL, &v.fix, "change the file in place, with a numbered backup"},
-        {"strict", NULL, NULL, &v.strict, "warnings count as errors"},
-    };
     CmdLine line = {0};
     Err err = {0};
     int code = 0, rc = 0;
@@ -406,7 +408,7 @@ int cmd_validate(int argc, char **argv, Log *log)
         goto done;
     }
     int n = split_arguments(&v, argc, argv, rest, settings);
-    rc = cmd_line_parse(&line, usage, own, sizeof own / sizeof *own, n, rest, &err);
+    rc = cmd_line_parse(&line, &validate_usage, &v, n, rest, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 1, "at most one folder, the dataset", &err);
     if (rc || line.help)

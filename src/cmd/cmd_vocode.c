@@ -22,7 +22,7 @@
 #include "voice/sound.h"
 #include "voice/vocoder_file.h"
 
-static const char *usage_text =
+static const char usage_text[] =
     "myxtts vocode FILE.wav|FILE.npy... --checkpoint V --output OUT.wav|DIR [--vocoder griffin_lim] "
     "[--json]\n\n"
     "Makes sound of the mel of a recording (copy synthesis), or of a mel that is given: a .npy file of log "
@@ -341,20 +341,23 @@ static int vocode(Vocode *v, const CmdLine *line, Log *log, Err *err)
                         6, err);
 }
 
+static const CmdOption options[] = {
+    {"checkpoint", "V", TEXT_AT(Vocode, checkpoint), 0, "a vocoder, or a run with one"},
+    {"output", "OUT", TEXT_AT(Vocode, output), 0,
+     "where the sound goes: .wav, .flac, .ogg, .mp3; or a folder"},
+    {"vocoder", "griffin_lim", TEXT_AT(Vocode, vocoder), 0, "Griffin-Lim instead, to compare"},
+    {"iterations", "N", TEXT_AT(Vocode, iterations), 0,
+     "of Griffin-Lim: 60 alone; behind a vocoder 32, 16 on a CPU; 0: none"},
+    {"overwrite", NULL, 0, FLAG_AT(Vocode, overwrite), PLACE_OVERWRITE},
+};
+const CmdUsage vocode_usage = {usage_text, options, OPTION_COUNT(options)};
+
 int cmd_vocode(int argc, char **argv, Log *log)
 {
     Vocode v = {0};
-    const CmdOption own[] = {
-        {"checkpoint", "V", &v.checkpoint, NULL, "a vocoder, or a run with one"},
-        {"output", "OUT", &v.output, NULL, "where the sound goes: .wav, .flac, .ogg, .mp3; or a folder"},
-        {"vocoder", "griffin_lim", &v.vocoder, NULL, "Griffin-Lim instead, to compare"},
-        {"iterations", "N", &v.iterations, NULL,
-         "of Griffin-Lim: 60 alone; behind a vocoder 32, 16 on a CPU; 0: none"},
-        {"overwrite", NULL, NULL, &v.overwrite, PLACE_OVERWRITE},
-    };
     CmdLine line;
     Err err = {0};
-    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &vocode_usage, &v, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 1, 1000000, "recordings or .npy files", &err);
     if (rc || line.help)

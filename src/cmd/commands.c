@@ -10,33 +10,40 @@
 #include "lib/myxtts.h"
 
 static const Command commands[] = {
-    {"corpus", cmd_corpus, "long recordings and their text -> clips with texts, to train on"},
-    {"prepare", cmd_prepare, "read a dataset, build its text and mel caches, say what is wrong with it"},
-    {"info", cmd_info,
+    {"corpus", cmd_corpus, &corpus_usage, "long recordings and their text -> clips with texts, to train on"},
+    {"prepare", cmd_prepare, &prepare_usage,
+     "read a dataset, build its text and mel caches, say what is wrong with it"},
+    {"info", cmd_info, &info_usage,
      "what is in a dataset (clips, hours, speakers, lengths, rejected lines), or in a voice"},
-    {"config", cmd_config, "every setting, its value, and where the value came from"},
-    {"inspect", cmd_inspect, "what is in a cache or a checkpoint"},
-    {"phonemize", cmd_phonemize, "text to IPA, line by line"},
-    {"mel", cmd_mel, "one audio file to log-mel, as .npy or as a picture"},
-    {"train", cmd_train, "train a voice: prepares what is not prepared, resumes where it stopped"},
-    {"synth", cmd_synth, "speak a text with a trained voice"},
-    {"serve", cmd_serve, "voices and trainings over HTTP: an API for programs, a page for the browser"},
-    {"export", cmd_export,
+    {"config", cmd_config, &config_usage, "every setting, its value, and where the value came from"},
+    {"inspect", cmd_inspect, &inspect_usage, "what is in a cache or a checkpoint"},
+    {"phonemize", cmd_phonemize, &phonemize_usage, "text to IPA, line by line"},
+    {"mel", cmd_mel, &mel_usage, "one audio file to log-mel, as .npy or as a picture"},
+    {"train", cmd_train, &train_usage,
+     "train a voice: prepares what is not prepared, resumes where it stopped"},
+    {"synth", cmd_synth, &synth_usage, "speak a text with a trained voice"},
+    {"serve", cmd_serve, &serve_usage,
+     "voices and trainings over HTTP: an API for programs, a page for the browser"},
+    {"export", cmd_export, &export_usage,
      "one file to speak from: weights, symbols, vocoder, licence; nothing of the training"},
-    {"vocode", cmd_vocode, "recordings or mels through a vocoder alone"},
-    {"eval", cmd_eval, "loss and speech of a checkpoint on a dataset's held-out clips"},
-    {"align", cmd_align, "where every symbol of a dataset begins and ends: a table, TextGrids, a picture"},
-    {"validate", cmd_validate, "settings against machine and data: what is wrong, why, and --fix"},
-    {"diagnose", cmd_diagnose,
+    {"vocode", cmd_vocode, &vocode_usage, "recordings or mels through a vocoder alone"},
+    {"eval", cmd_eval, &eval_usage, "loss and speech of a checkpoint on a dataset's held-out clips"},
+    {"align", cmd_align, &align_usage,
+     "where every symbol of a dataset begins and ends: a table, TextGrids, a picture"},
+    {"validate", cmd_validate, &validate_usage,
+     "settings against machine and data: what is wrong, why, and --fix"},
+    {"diagnose", cmd_diagnose, &diagnose_usage,
      "what holds the training up: a run of the real pipeline and step, and a verdict"},
-    {"profile", cmd_profile,
+    {"profile", cmd_profile, &profile_usage,
      "data, step, dual: where the time goes, measured on the real pipeline and the real step"},
-    {"bench", cmd_bench, "how fast the pipeline is, and which stage holds it up"},
-    {"compare", cmd_compare, "two training runs beside each other: which is faster, and how sure that is"},
-    {"scaling", cmd_scaling, "throughput over batch size, from the logs of several runs"},
-    {"monitor", cmd_monitor, "a live view of a training run in the terminal"},
-    {"completion", cmd_completion, "a script that makes bash, zsh or fish complete these commands"},
-    {"manual", cmd_manual, "this help as a manual page"},
+    {"bench", cmd_bench, &bench_usage, "how fast the pipeline is, and which stage holds it up"},
+    {"compare", cmd_compare, &compare_usage,
+     "two training runs beside each other: which is faster, and how sure that is"},
+    {"scaling", cmd_scaling, &scaling_usage, "throughput over batch size, from the logs of several runs"},
+    {"monitor", cmd_monitor, &monitor_usage, "a live view of a training run in the terminal"},
+    {"completion", cmd_completion, &completion_usage,
+     "a script that makes bash, zsh or fish complete these commands"},
+    {"manual", cmd_manual, &manual_usage, "this help as a manual page"},
 };
 
 const Command *command_at(int i)
@@ -50,24 +57,6 @@ const Command *command_find(const char *name)
         if (strcmp(name, command_at(i)->name) == 0)
             return command_at(i);
     return NULL;
-}
-
-/* What a command prints for --help-all --json, read back: the options of a command are known to it alone. */
-static int ask(json_t **help, const Command *c, Log *log, Err *err)
-{
-    char name[32], all[] = "--help-all", json[] = "--json", *argv[] = {name, all, json, NULL}, *text = NULL;
-    size_t size = 0;
-    snprintf(name, sizeof name, "%s", c->name);
-    FILE *terminal = stdout, *memory = open_memstream(&text, &size);
-    if (!memory)
-        return err_set(err, ERR_NOMEM, "no memory for the help of %s", c->name);
-    stdout = memory;
-    int rc = c->run(3, argv, log);
-    stdout = terminal;
-    rc |= fclose(memory);
-    *help = rc ? NULL : json_loadb(text, size, 0, NULL);
-    free(text);
-    return *help ? 0 : err_set(err, ERR_NOMEM, "no memory for the help of %s", c->name);
 }
 
 /* The word behind the command's name in a line of its usage, if it stands for itself: "step", "bash|zsh". */
@@ -103,15 +92,13 @@ static int add_command(json_t *all, const Command *c, json_t *help)
     return json_array_append_new(json_object_get(all, "commands"), o);
 }
 
-int commands_describe(json_t **all, Log *log, Err *err)
+int commands_describe(json_t **all, Err *err)
 {
     int rc = 0;
     *all = json_pack("{s:s, s:[]}", "version", myxtts_version(), "commands");
     for (int i = 0; *all && command_at(i) && !rc; i++) {
-        json_t *help = NULL;
-        if ((rc = ask(&help, command_at(i), log, err)))
-            break;
-        rc = add_command(*all, command_at(i), help);
+        json_t *help = cmd_usage_json(command_at(i)->name, command_at(i)->usage, i == 0);
+        rc = help ? add_command(*all, command_at(i), help) : ERR_NOMEM;
         /* The same for all of them. */
         if (i == 0)
             rc |= json_object_set(*all, "common", json_object_get(help, "common")) |
@@ -122,5 +109,5 @@ int commands_describe(json_t **all, Log *log, Err *err)
         return 0;
     json_decref(*all);
     *all = NULL;
-    return err->code ? err->code : err_set(err, ERR_NOMEM, "no memory for the help of all commands");
+    return err_set(err, ERR_NOMEM, "no memory for the help of all commands");
 }

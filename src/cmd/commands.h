@@ -6,10 +6,12 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cmd/line/options.h"
 
 typedef struct Command {
     const char *name;
     int (*run)(int argc, char **argv, Log *log);
+    const CmdUsage *usage;
     const char *help; /* one line */
 } Command;
 
@@ -24,6 +26,6 @@ const Command *command_find(const char *name); /* NULL: there is none */
  *   {"name": "--output", "argument": "FILE", "takes": "path", "words": [""], "help": ""}
  * takes: "path", "words" (one of them), "value" (words may be proposed), or null for a switch, whose argument
  * is null too. The caller releases *all. */
-int commands_describe(json_t **all, Log *log, Err *err);
+int commands_describe(json_t **all, Err *err);
 
 #endif

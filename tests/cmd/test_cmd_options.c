@@ -62,14 +62,26 @@ static void capture_end(Capture *c, Buf *out)
     unlink(c->path);
 }
 
+typedef struct Given {
+    const char *output, *word, *text;
+    int force;
+} Given;
+
+static const CmdOption try_options[] = {
+    {"output", "FILE", TEXT_AT(Given, output), 0, "where the result goes"},
+    {"force-write", NULL, 0, FLAG_AT(Given, force), "replace an existing file"},
+};
+static const CmdUsage try_usage = {"myxtts try FILE [options]\n\nTries things.", try_options,
+                                   OPTION_COUNT(try_options)};
+
 static int parse(CmdLine *line, Args *a, const char *text, const char **output, int *force, Err *err)
 {
-    const CmdOption own[] = {
-        {"output", "FILE", output, NULL, "where the result goes"},
-        {"force-write", NULL, NULL, force, "replace an existing file"},
-    };
+    Given given = {.output = *output, .force = *force};
     split(a, text);
-    return cmd_line_parse(line, "myxtts try FILE [options]\n\nTries things.", own, 2, a->argc, a->argv, err);
+    int rc = cmd_line_parse(line, &try_usage, &given, a->argc, a->argv, err);
+    *output = given.output;
+    *force = given.force;
+    return rc;
 }
 
 static void test_options_are_sorted(void **state)
@@ -316,19 +328,19 @@ static void test_help_is_for_programs_too(void **state)
     CmdLine line;
     Args a;
     Err err = {0};
-    const char *output = NULL, *word = NULL, *free_text = NULL;
-    const CmdOption own[] = {{"output", "F.wav", &output, NULL, "where it goes"},
-                             {"kind", "one|other", &word, NULL, "which"},
-                             {"name", "S", &free_text, NULL, "what it is called"},
-                             {"config", "FILE", &output, NULL, "another one than that of all commands"}};
+    static const CmdOption own[] = {
+        {"output", "F.wav", TEXT_AT(Given, output), 0, "where it goes"},
+        {"kind", "one|other", TEXT_AT(Given, word), 0, "which"},
+        {"name", "S", TEXT_AT(Given, text), 0, "what it is called"},
+        {"config", "FILE", TEXT_AT(Given, output), 0, "another one than that of all commands"}};
+    static const CmdUsage usage_of = {
+        "myxtts try A\n       [--kind K]\n       myxtts try B\n\nTries.\nTwice.", own, OPTION_COUNT(own)};
+    Given given = {0};
     Capture c;
     Buf out = {0};
     split(&a, "try --help-all --json");
     capture_begin(&c);
-    assert_int_equal(cmd_line_parse(&line,
-                                    "myxtts try A\n       [--kind K]\n       myxtts try B\n\nTries.\nTwice.",
-                                    own, 4, a.argc, a.argv, &err),
-                     0);
+    assert_int_equal(cmd_line_parse(&line, &usage_of, &given, a.argc, a.argv, &err), 0);
     capture_end(&c, &out);
     assert_int_equal(line.help, 1);
     cmd_line_close(&line);

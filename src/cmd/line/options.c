@@ -10,16 +10,31 @@
 
 #include "cmd/line/output.h"
 
-#define COMMON_COUNT 6
+static const CmdOption common[] = {
+    {"config", "FILE", TEXT_AT(CmdLine, config_path), 0, "YAML file with settings"},
+    {"json", NULL, 0, FLAG_AT(CmdLine, json), "print JSON"},
+    {"quiet", NULL, 0, FLAG_AT(CmdLine, quiet), "warnings and errors only"},
+    {"verbose", NULL, 0, FLAG_AT(CmdLine, verbose), "more status lines"},
+    {"help", NULL, 0, FLAG_AT(CmdLine, help), "this text"},
+    {"help-all", NULL, 0, FLAG_AT(CmdLine, help_all), "this text with every key of the configuration"},
+};
+#define COMMON_COUNT OPTION_COUNT(common)
 
-/* What one pass over argv collects. The common options are rows like the commands' own. */
+/* What one pass over argv collects. */
 typedef struct Parse {
-    const CmdOption *own;
-    int own_count;
-    CmdOption common[COMMON_COUNT];
+    const CmdUsage *usage;
+    void *given; /* the fields of the command's own options */
+    CmdLine *line;
     char **config; /* options for config_load, with their values */
     int config_count;
 } Parse;
+
+static const char **text_at(void *given, const CmdOption *o)
+{
+    return (const char **)(void *)((char *)given + o->text - 1);
+}
+
+static int *flag_at(void *given, const CmdOption *o) { return (int *)(void *)((char *)given + o->flag - 1); }
 
 /* Dashes and underscores are the same. */
 static const CmdOption *find_in(const CmdOption *options, int count, const char *name, size_t n)
@@ -36,13 +51,14 @@ static const CmdOption *find_in(const CmdOption *options, int count, const char 
     return NULL;
 }
 
-/* arg without a leading dash pair and without "=value". */
-static const CmdOption *find_option(const Parse *p, const char *arg)
+/* arg without a leading dash pair and without "=value". *given: where its fields are. */
+static const CmdOption *find_option(const Parse *p, const char *arg, void **given)
 {
     const char *name = arg + strspn(arg, "-");
     size_t n = strcspn(name, "=");
-    const CmdOption *o = find_in(p->own, p->own_count, name, n);
-    return o ? o : find_in(p->common, COMMON_COUNT, name, n);
+    const CmdOption *o = find_in(p->usage->options, p->usage->count, name, n);
+    *given = o ? p->given : p->line;
+    return o ? o : find_in(common, COMMON_COUNT, name, n);
 }
 
 /* The nearest of all: keys of the configuration, the command's own options, the common ones. */
@@ -57,8 +73,9 @@ static int unknown_option(const Parse *p, const char *arg, Err *err)
         snprintf(nearest, sizeof nearest, "%s", key);
     else
         best = strlen(name) < 4 ? 2 : 3;
-    for (int i = 0; i < p->own_count + COMMON_COUNT; i++) {
-        const CmdOption *o = i < p->own_count ? &p->own[i] : &p->common[i - p->own_count];
+    const int own = p->usage->count;
+    for (int i = 0; i < own + COMMON_COUNT; i++) {
+        const CmdOption *o = i < own ? &p->usage->options[i] : &common[i - own];
         int distance = config_name_distance(name, o->name);
         if (distance < best) {
             best = distance;
@@ -85,7 +102,8 @@ static int missing_value(const char *arg, const char *next, Err *err)
 static int take_option(Parse *p, int *i, int argc, char **argv, Err *err)
 {
     char *arg = argv[*i], *next = *i + 1 < argc ? argv[*i + 1] : NULL;
-    const CmdOption *o = find_option(p, arg);
+    void *given;
+    const CmdOption *o = find_option(p, arg, &given);
     if (!o && !config_is_key(arg))
         return unknown_option(p, arg, err);
     const char *inline_value = strchr(arg, '=');
@@ -102,9 +120,9 @@ static int take_option(Parse *p, int *i, int argc, char **argv, Err *err)
     if (!o->arg && inline_value)
         return err_set(err, ERR_USAGE, "%.*s: takes no value", (int)strcspn(arg, "="), arg);
     if (o->arg)
-        *o->value = inline_value ? inline_value + 1 : argv[++*i];
+        *text_at(given, o) = inline_value ? inline_value + 1 : argv[++*i];
     if (o->flag)
-        *o->flag = 1;
+        *flag_at(given, o) = 1;
     return 0;
 }
 
@@ -122,16 +140,16 @@ static void print_options(const CmdOption *options, int count, const CmdOption *
 }
 
 /* Own options, common ones; with --help-all every key by section. */
-static int print_help_text(const char *usage, const Parse *p, int all, Err *err)
+static int print_help_text(const CmdUsage *usage, int all, Err *err)
 {
     Buf text = {0};
-    printf("usage: %s\n", usage);
-    if (p->own_count > 0) {
+    printf("usage: %s\n", usage->text);
+    if (usage->count > 0) {
         printf("\noptions:\n");
-        print_options(p->own, p->own_count, NULL, 0);
+        print_options(usage->options, usage->count, NULL, 0);
     }
     printf("\noptions of every command:\n");
-    print_options(p->common, COMMON_COUNT, p->own, p->own_count);
+    print_options(common, COMMON_COUNT, usage->options, usage->count);
     if (!all) {
         printf(
             "\nEvery key of the configuration is an option too: --batch-size 16. --help-all lists them.\n");
@@ -239,16 +257,16 @@ static json_t *json_usage(const char *usage, const char **about)
     return calls;
 }
 
-static int print_help_json(const char *command, const char *usage, const Parse *p, int all, Err *err)
+json_t *cmd_usage_json(const char *command, const CmdUsage *usage, int all)
 {
     const char *about;
-    json_t *calls = json_usage(usage, &about);
+    json_t *calls = json_usage(usage->text, &about);
     json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:o}", "command", command, "usage", calls, "about", about,
-                          "options", json_options(p->own, p->own_count, NULL, 0), "common",
-                          json_options(p->common, COMMON_COUNT, p->own, p->own_count));
+                          "options", json_options(usage->options, usage->count, NULL, 0), "common",
+                          json_options(common, COMMON_COUNT, usage->options, usage->count));
     if (o && all)
         json_object_set_new(o, "settings", json_settings());
-    return output_print(o, 6, err);
+    return o;
 }
 
 /* What an option's file is written with; WRITES_NOTHING: it is read, or is no file. */
@@ -268,50 +286,45 @@ static PlaceKind writes(const CmdOption *o)
 }
 
 /* What the command reads: its arguments, and what its other options name. */
-static int check_places(const Parse *p, const CmdLine *line, Err *err)
+static int check_places(const Parse *p, Err *err)
 {
-    const CmdOption *over = find_in(p->own, p->own_count, "overwrite", 9);
-    const char **inputs = mem_calloc((size_t)(line->positional_count + p->own_count + 1), sizeof *inputs);
+    const CmdLine *line = p->line;
+    const CmdOption *own = p->usage->options;
+    const int n = p->usage->count;
+    const CmdOption *over = find_in(own, n, "overwrite", 9);
+    const char **inputs = mem_calloc((size_t)(line->positional_count + n + 1), sizeof *inputs);
     int count = 0, rc = inputs ? 0 : err_set(err, ERR_NOMEM, "out of memory for the command line");
     for (int i = 0; i < line->positional_count && !rc; i++)
         inputs[count++] = line->positional[i];
-    for (int i = 0; i < p->own_count && !rc; i++)
-        if (p->own[i].arg && !writes(&p->own[i]))
-            inputs[count++] = *p->own[i].value;
+    for (int i = 0; i < n && !rc; i++)
+        if (own[i].arg && !writes(&own[i]))
+            inputs[count++] = *text_at(p->given, &own[i]);
     if (!rc)
         inputs[count++] = line->config_path;
-    for (int i = 0; i < p->own_count && !rc; i++) {
-        const CmdOption *o = &p->own[i];
+    for (int i = 0; i < n && !rc; i++) {
+        const CmdOption *o = &own[i];
         if (writes(o))
-            rc = place_check(o->name, *o->value, writes(o), inputs, count, over && *over->flag, err);
-        for (int k = 0; k < i && !rc && writes(o) && *o->value; k++)
-            if (writes(&p->own[k]) && *p->own[k].value && strcmp(*p->own[k].value, *o->value) == 0)
+            rc = place_check(o->name, *text_at(p->given, o), writes(o), inputs, count,
+                             over && *flag_at(p->given, over), err);
+        for (int k = 0; k < i && !rc && writes(o) && *text_at(p->given, o); k++)
+            if (writes(&own[k]) && *text_at(p->given, &own[k]) &&
+                strcmp(*text_at(p->given, &own[k]), *text_at(p->given, o)) == 0)
                 rc = err_set(err, ERR_USAGE, "--%s and --%s are both %s: give them names of their own",
-                             p->own[k].name, o->name, *o->value);
+                             own[k].name, o->name, *text_at(p->given, o));
     }
     free(inputs);
     return rc;
 }
 
 /* Options may stand anywhere; whatever is left is positional. The configuration is loaded last. */
-int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc,
-                   char **argv, Err *err)
+int cmd_line_parse(CmdLine *line, const CmdUsage *usage, void *given, int argc, char **argv, Err *err)
 {
     Err local = {0};
-    int rc = 0, options = 1, help_all = 0;
+    int rc = 0, options = 1;
 
     err = err ? err : &local;
     *line = (CmdLine){0};
-    Parse p = {.own = own,
-               .own_count = own_count,
-               .common = {
-                   {"config", "FILE", &line->config_path, NULL, "YAML file with settings"},
-                   {"json", NULL, NULL, &line->json, "print JSON"},
-                   {"quiet", NULL, NULL, &line->quiet, "warnings and errors only"},
-                   {"verbose", NULL, NULL, &line->verbose, "more status lines"},
-                   {"help", NULL, NULL, &line->help, "this text"},
-                   {"help-all", NULL, NULL, &help_all, "this text with every key of the configuration"},
-               }};
+    Parse p = {.usage = usage, .given = given, .line = line};
     p.config = mem_calloc((size_t)argc + 1, sizeof *p.config);
     line->positional = mem_calloc((size_t)argc + 1, sizeof *line->positional);
     if (!p.config || !line->positional) {
@@ -332,14 +345,14 @@ int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int o
         else
             rc = take_option(&p, &i, argc, argv, err);
     }
-    if (rc == 0 && (line->help || help_all)) {
+    if (rc == 0 && (line->help || line->help_all)) {
         line->help = 1;
-        rc = line->json ? print_help_json(argv[0], usage, &p, help_all, err)
-                        : print_help_text(usage, &p, help_all, err);
+        rc = line->json ? output_print(cmd_usage_json(argv[0], usage, line->help_all), 6, err)
+                        : print_help_text(usage, line->help_all, err);
     } else if (rc == 0) {
         rc = config_load(&line->cfg, line->config_path, p.config_count, p.config, err);
         if (rc == 0)
-            rc = check_places(&p, line, err);
+            rc = check_places(&p, err);
     }
 done:
     line->settings = p.config;

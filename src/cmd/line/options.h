@@ -1,22 +1,27 @@
 /* options.h - how every subcommand reads its command line.
- * A command lists its own options in a small table. All keys of the configuration ("--batch-size 16") are
- * passed on to config_load; the rest are positional arguments. "--" ends the options; "-" is positional. All
- * commands have these:
+ * A command lists its own options in a table of constants, which help, manual and shell completion read too.
+ * All keys of the configuration ("--batch-size 16") are passed on to config_load; the rest are positional
+ * arguments. "--" ends the options; "-" is positional. All commands have these:
  *   - --config FILE, --json, --quiet, --verbose
  *   - --help (own options), --help-all (also every key of the configuration); both as JSON with --json
  *
+ *     typedef struct Given {
+ *         const char *output;
+ *         int force;
+ *     } Given;
+ *     static const CmdOption options[] = {
+ *         {"output", "FILE", TEXT_AT(Given, output), 0, "where the mel goes"},
+ *         {"force", NULL, 0, FLAG_AT(Given, force), "replace an existing file"},
+ *     };
+ *     const CmdUsage mel_usage = {"myxtts mel FILE [options]\n\nWrites the mel of one clip.", options,
+ *                                 OPTION_COUNT(options)};
+ *
  *     int cmd_mel(int argc, char **argv, Log *log)
  *     {
- *         const char *output = NULL;
- *         int force = 0;
- *         const CmdOption own[] = {
- *             {"output", "FILE", &output, NULL, "where the mel goes"},
- *             {"force", NULL, NULL, &force, "replace an existing file"},
- *         };
+ *         Given given = {0};
  *         CmdLine line;
  *         Err err = {0};
- *         const char *usage = "myxtts mel FILE [options]\n\nWrites the mel of one clip.";
- *         if (cmd_line_parse(&line, usage, own, 2, argc, argv, &err) ||
+ *         if (cmd_line_parse(&line, &mel_usage, &given, argc, argv, &err) ||
  *             (!line.help && cmd_line_expect(&line, 1, 1, "one audio file", &err))) {
  *             cmd_line_close(&line);
  *             return cmd_fail(log, &err);
@@ -26,7 +31,7 @@
  *             return 0;
  *         }
  *         cmd_line_set_log(&line, log);
- *         ... line.cfg, line.positional[0] ...
+ *         ... line.cfg, line.positional[0], given.output ...
  *         cmd_line_close(&line);
  *         return 0;
  *     }
@@ -34,6 +39,9 @@
  * Threads: one. Strings point into argv. */
 #ifndef MYXTTS_CMD_OPTIONS_H
 #define MYXTTS_CMD_OPTIONS_H
+
+#include <jansson.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -46,30 +54,43 @@ typedef struct CmdOption {
      * "F", "FILE", "FOLDER", "OUT", "PATH", "R", "RUN", "V" and "F.wav" are paths, "text|mel" are words, all
      * else is free. */
     const char *arg;
-    const char **value; /* receives the text of the value; must be set if arg is not NULL */
-    int *flag;          /* becomes 1 if the option is given; may be NULL if value is set */
+    int text; /* TEXT_AT the field that receives the text of the value; 0: none, for a switch */
+    int flag; /* FLAG_AT the field that becomes 1 if the option is given; 0: none */
     const char *help;
 } CmdOption; /* --png, --html and --output name files that are written: cmd_line_parse checks them (place.h)
               */
+#define TEXT_AT(type, field) (_Generic(((type *)0)->field, const char * : 1) + (int)offsetof(type, field))
+#define FLAG_AT(type, field) (_Generic(((type *)0)->field, int : 1) + (int)offsetof(type, field))
+
+/* What --help says of a command. The first lines of text, up to an empty one, are calls; the others say what
+ * the command does. */
+typedef struct CmdUsage {
+    const char *text;
+    const CmdOption *options; /* [count]; one that is named as a key of the configuration hides it */
+    int count;
+} CmdUsage;
+#define OPTION_COUNT(options) ((int)(sizeof(options) / sizeof *(options)))
 
 typedef struct CmdLine {
     Config cfg;              /* loaded and checked, unless help is set */
     const char *config_path; /* NULL: no file was given */
     int json, quiet, verbose;
     int help;        /* 1: --help was given, and the help has been printed */
+    int help_all;    /* 1: it was --help-all */
     char **settings; /* [setting_count] arguments that are keys of the configuration, with their values */
     int setting_count;
     char **positional; /* [positional_count], in order */
     int positional_count;
 } CmdLine;
 
-/* argv[0] is the name of the subcommand. usage is printed by --help: the first line is the call, the others
- * say what the command does. own: [own_count], may be NULL if that is 0; an own option hides a configuration
- * key of the same name. *value and *flag do not change if their option is not given; if it is given twice,
- * the last one is used. Returns 0; ERR_USAGE for an unknown option (with the nearest known one) or a missing
- * value; or an error of config_load. Call cmd_line_close even after an error. */
-int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc,
-                   char **argv, Err *err);
+/* argv[0] is the name of the subcommand. given: the structure of the fields of TEXT_AT and FLAG_AT; they do
+ * not change if their option is not given, and if it is given twice, the last one is used. Returns 0;
+ * ERR_USAGE for an unknown option (with the nearest known one) or a missing value; or an error of
+ * config_load. Call cmd_line_close even after an error. */
+int cmd_line_parse(CmdLine *line, const CmdUsage *usage, void *given, int argc, char **argv, Err *err);
+/* {"command": "", "usage": [""], "about": "", "options": [OPTION], "common": [OPTION]}, see commands.h; all:
+ * also "settings". NULL: no memory. */
+json_t *cmd_usage_json(const char *command, const CmdUsage *usage, int all);
 /* ERR_USAGE unless min <= positional_count <= max; what: "one audio file", for the message. */
 int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err *err);
 /* For commands whose only argument is the dataset: `info DIR` is `info --data-path DIR`, and the settings are

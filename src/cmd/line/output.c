@@ -22,6 +22,13 @@ int output_print(json_t *o, int digits, Err *err)
     return 0;
 }
 
+void output_command(Buf *out, int argc, char **argv)
+{
+    buf_str(out, "myxtts");
+    for (int i = 0; i < argc; i++)
+        buf_printf(out, " %s", argv[i]);
+}
+
 /* A character may be cut at the end of what the stream hands over: its first bytes wait here. */
 typedef struct Tamer {
     char held[4];

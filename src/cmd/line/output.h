@@ -6,10 +6,14 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 /* Prints o and releases it. digits: of floating-point numbers. ERR_NOMEM if o is NULL (its maker was out of
  * memory) or its text does not fit into memory. */
 int output_print(json_t *o, int digits, Err *err);
+
+/* Adds the call itself to *out, as a report names it: "myxtts mel A.wav". */
+void output_command(Buf *out, int argc, char **argv);
 
 /* For main, before anything is printed: where stdout is a terminal, control characters in what is printed
  * become '?' (utf8_tame): ids and texts come from files of others. A pipe or a file gets every byte. */
