@@ -11,7 +11,7 @@
 #   BASE_VOICES     voices of flite (slt,rms,awb,kal16: the English ones of 16 kHz; kal has 8), which take the lines in turn
 #   BASE_TEXT       folder of metadata.csv whose last column is what flite speaks (../shared/data/ljspeech-text, else sentences of demo_text.sh)
 #   BASE_LINES      how many of its lines, spread over the text: all, or a number (all with a GPU, 2000 without)
-#   BASE_LICENCE, BASE_NOTE   what the file says of itself; needed with BASE_DATA, whose owners alone can say it
+#   BASE_LICENCE, BASE_SOURCE, BASE_NOTE   what the file says of itself; the first is needed with BASE_DATA, whose owners alone can say it
 #   BASE_OPTIONS    more options for `myxtts train`
 #   BASE_BUILD      folder of the program (build); FLITE: flite's program; BASE_JOBS: cores for flite (all)
 # Exit 2: wrong use, 3: something is missing, else that of what failed.
@@ -29,7 +29,7 @@ text=${BASE_TEXT:-../shared/data/ljspeech-text}
 myxtts=${BASE_BUILD:-build}/myxtts
 work=$(dirname "$out")/training
 corpus=$work/data run=$work/run
-licence=${BASE_LICENCE:-} note=${BASE_NOTE:-}
+licence=${BASE_LICENCE:-} source=${BASE_SOURCE:-} note=${BASE_NOTE:-}
 
 fail() { # code, text
     local code=$1
@@ -125,10 +125,11 @@ stage_train() {
 stage_export() {
     if [ -z "${BASE_DATA:-}" ]; then
         licence=${licence:-"Made of speech of CMU Flite's voices, Copyright Carnegie Mellon University: free to use and to pass on with this notice"}
+        source=${source:-"CMU Flite's voices $voices, http://www.festvox.org/flite"}
         note=${note:-"A base to begin voices with: flite's $voices, trained on $(wc -l <"$corpus/metadata.csv") sentences"}
     fi
     mkdir -p "$(dirname "$out")"
-    "$myxtts" export --checkpoint "$run" --vocoder "$run/vocoder" --output "$out" --voice-clips 1 --licence "$licence" --note "$note"
+    "$myxtts" export --checkpoint "$run" --vocoder "$run/vocoder" --output "$out" --voice-clips 1 --licence "$licence" --source "$source" --note "$note"
 }
 
 for s in $stages; do

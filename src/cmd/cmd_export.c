@@ -9,26 +9,31 @@
 #include "cmd/line/format.h"
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
+#include "cmd/work/ask_credits.h"
 #include "voice/export.h"
 #include "voice/vocoder_file.h"
 
 static const char usage_text[] =
     "myxtts export --checkpoint D --output voice.safetensors [--precision bf16|float32] [--vocoder PATH]\n"
-    "              [--voice-clips N] [--licence TEXT] [--note TEXT] [--json]\n\n"
+    "              [--voice-clips N] [--licence TEXT] [--source TEXT] [--note TEXT] [--json]\n\n"
     "Makes one file to speak from: the weights without what only training needs, the symbols, the settings "
     "of the mel,\n"
     "the clips of its speakers, and the vocoder of D/vocoder where there is one (--vocoder names another; "
     "griffin_lim\n"
     "leaves it out). `myxtts synth --checkpoint voice.safetensors` speaks from it, and `myxtts info` shows "
-    "licence and\n"
-    "note. Paths of this machine stay out of it. bf16 halves the file and is what a GPU speaks with; float32 "
-    "keeps every\n"
-    "bit of the weights.";
+    "licence,\n"
+    "source and note. In a terminal you are asked for licence and source where they are not known; elsewhere "
+    "the file then\n"
+    "says \"unknown\". Paths of this machine stay out of it. bf16 halves the file and is what a GPU speaks "
+    "with; float32\n"
+    "keeps every bit of the weights.";
 
 #define ENDING ".safetensors"
 
 typedef struct ExportCommand {
-    const char *checkpoint, *output, *precision, *vocoder, *clips, *licence, *note;
+    const char *checkpoint, *output, *precision, *vocoder, *clips;
+    Credits credits;
+    CreditsAnswers answers;
     int argc; /* settings: of a lexicon */
     char **argv;
     Checkpoint voice, inside;
@@ -81,10 +86,11 @@ static int report(const ExportCommand *c, const Exported *e, int bf16, int json,
     const char *what = c->voice.cfg.network == NETWORK_VOICE ? "voice" : "vocoder";
     if (json)
         return output_print(
-            json_pack("{s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I}", "output", json_from_text(c->output),
-                      "checkpoint", json_from_text(c->voice.path), "vocoder",
+            json_pack("{s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I}", "output",
+                      json_from_text(c->output), "checkpoint", json_from_text(c->voice.path), "vocoder",
                       c->has_vocoder ? json_from_text(c->inside.path) : json_null(), "network", what,
-                      "precision", precision, "bytes", (json_int_t)e->bytes, "step",
+                      "precision", precision, "licence", json_from_text(c->credits.licence), "source",
+                      json_from_text(c->credits.source), "bytes", (json_int_t)e->bytes, "step",
                       (json_int_t)c->voice.content.state.step, "parameters", (json_int_t)e->parameters,
                       "vocoder_parameters", (json_int_t)e->vocoder_parameters),
             6, err);
@@ -109,9 +115,11 @@ static const CmdOption options[] = {
      "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
     {"voice-clips", "N", TEXT_AT(ExportCommand, clips), 0,
      "most clips of each speaker (all that the checkpoint has)"},
-    {"licence", "TEXT", TEXT_AT(ExportCommand, licence), 0, "what others may do with the voice"},
-    {"note", "TEXT", TEXT_AT(ExportCommand, note), 0,
-     "what others should know: whose voice, which recordings"},
+    {"licence", "TEXT", TEXT_AT(ExportCommand, credits.licence), 0,
+     "what others may do with the voice: CC BY 4.0"},
+    {"source", "TEXT", TEXT_AT(ExportCommand, credits.source), 0,
+     "whose recordings it was made of: a name, a corpus, a link"},
+    {"note", "TEXT", TEXT_AT(ExportCommand, credits.note), 0, "what else others should know"},
     {"overwrite", NULL, 0, FLAG_AT(ExportCommand, overwrite), PLACE_OVERWRITE},
 };
 const CmdUsage export_usage = {usage_text, options, OPTION_COUNT(options)};
@@ -136,13 +144,14 @@ int cmd_export(int argc, char **argv, Log *log)
         rc = cmd_number(&clips, "voice-clips", c.clips, 1, 1000, &err);
     if (!rc)
         rc = open_networks(&c, log, &err);
+    if (!rc)
+        rc = ask_credits(&c.credits, &c.answers, &c.voice, !line.json && !line.quiet, log, &err);
     ExportOptions o = {.output = c.output,
                        .voice = &c.voice,
                        .vocoder = c.has_vocoder ? &c.inside : NULL,
                        .bf16 = bf16,
                        .clips = (int)clips,
-                       .licence = c.licence,
-                       .note = c.note};
+                       .credits = c.credits};
     if (!rc)
         rc = export_write(&made, &o, &err);
     if (!rc)

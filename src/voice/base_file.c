@@ -48,7 +48,7 @@ static json_t *name_of(const char *path)
 
 char *base_file_entry(const Checkpoint *v)
 {
-    static const char *const notes[] = {EXPORT_LICENCE, EXPORT_NOTE};
+    static const char *const notes[] = {EXPORT_LICENCE, EXPORT_SOURCE, EXPORT_NOTE};
     const char *earlier = checkpoint_text(v, "base");
     json_t *before = earlier ? json_loads(earlier, 0, NULL) : NULL;
     json_t *o = json_pack("{s:o, s:I}", "name", name_of(v->path), "step", (json_int_t)v->content.state.step);

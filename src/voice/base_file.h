@@ -12,8 +12,8 @@
 int base_file_find(char path[CHECKPOINT_PATH_SIZE]);
 
 /* What a voice that begins with this file says of it in its entry `base`: {"name", "step", "licence",
- * "note"}, the last two where the file has them, or where the base that it began with itself has. malloc'd;
- * NULL without memory. */
+ * "source", "note"}, the last three where the file has them, or where the base that it began with itself has.
+ * malloc'd; NULL without memory. */
 char *base_file_entry(const Checkpoint *v);
 
 #endif

@@ -447,7 +447,8 @@ static const CheckpointEntry entries[] = {
     {"lexicon", write_lexicon, read_lexicon,
      "the lines of the lexicon that its texts were read with (`word<TAB>IPA`); empty where there was none"},
     {"base", write_base, NULL,
-     "what the run began with (`--init-from`): `name`, `step`, and the `licence` and `note` of that file; "
+     "what the run began with (`--init-from`): `name`, `step`, and the `licence`, `source` and `note` of "
+     "that file; "
      "empty where it began with nothing"},
     {"speakers", write_speakers, read_speakers, "names, in the order of their numbers"},
     {"languages", write_languages, read_languages,

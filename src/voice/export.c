@@ -13,7 +13,7 @@
 #include "text/phonemes/tokens.h"
 #include "voice/checkpoint_fields.h"
 
-enum { NETWORKS = 2, NOTES = 2 };
+enum { NETWORKS = 2, CREDITS = 3 };
 
 /* What the file is made of, until it is written. */
 typedef struct Export {
@@ -89,14 +89,13 @@ static int add_entries(Export *e, int which, const Checkpoint *c, const char *pr
     return 0;
 }
 
-static void add_notes(Export *e)
+static void add_credits(Export *e)
 {
-    const char *licence = e->o->licence ? e->o->licence : checkpoint_text(e->o->voice, EXPORT_LICENCE),
-               *note = e->o->note ? e->o->note : checkpoint_text(e->o->voice, EXPORT_NOTE);
-    if (licence && *licence)
-        add_entry(e, "", EXPORT_LICENCE, licence);
-    if (note && *note)
-        add_entry(e, "", EXPORT_NOTE, note);
+    const Credits *c = &e->o->credits;
+    add_entry(e, "", EXPORT_LICENCE, c->licence);
+    add_entry(e, "", EXPORT_SOURCE, c->source);
+    if (c->note)
+        add_entry(e, "", EXPORT_NOTE, c->note);
 }
 
 /* --- tensors --- */
@@ -226,7 +225,7 @@ static int add_network(Export *e, int which, const Checkpoint *c, const char *pr
 static int take_room(Export *e, Err *err)
 {
     const Checkpoint *const files[NETWORKS] = {e->o->voice, e->o->vocoder};
-    e->meta_room = NETWORKS * checkpoint_entry_count() + NOTES;
+    e->meta_room = NETWORKS * checkpoint_entry_count() + CREDITS;
     for (int i = 0; i < NETWORKS && files[i]; i++) {
         Config finished = files[i]->cfg;
         finished.critic_dim = 0; /* critics are a part of the training */
@@ -271,7 +270,7 @@ int export_write(Exported *out, const ExportOptions *o, Err *err)
     if (!rc && o->vocoder)
         rc = add_network(&e, 1, o->vocoder, CHECKPOINT_VOCODER, err);
     if (!rc) {
-        add_notes(&e);
+        add_credits(&e);
         rc = safetensors_write(o->output, e.meta, e.meta_count, e.tensors, e.count, err);
     }
     if (!rc && stat(o->output, &st))

@@ -7,18 +7,20 @@
 
 #include "base/err.h"
 #include "voice/checkpoint.h"
+#include "voice/credits.h"
 
 /* Entries of the metadata that an exported file may have besides those of a checkpoint. */
 #define EXPORT_LICENCE "licence"
+#define EXPORT_SOURCE "source"
 #define EXPORT_NOTE "note"
 
 typedef struct ExportOptions {
     const char *output;
-    const Checkpoint *voice;    /* or a vocoder that is exported alone */
-    const Checkpoint *vocoder;  /* goes inside; NULL: none does */
-    int bf16;                   /* weights of two bytes, else of four */
-    int clips;                  /* most of each speaker's clips that go with it; 0: all */
-    const char *licence, *note; /* NULL: those that the voice's file has, if any */
+    const Checkpoint *voice;   /* or a vocoder that is exported alone */
+    const Checkpoint *vocoder; /* goes inside; NULL: none does */
+    int bf16;                  /* weights of two bytes, else of four */
+    int clips;                 /* most of each speaker's clips that go with it; 0: all */
+    Credits credits;           /* complete */
 } ExportOptions;
 
 typedef struct Exported {

@@ -37,6 +37,16 @@ grep -q 'error' "$dir/log" && tame terminal_error
 in_terminal "$bin" mel tests/data/ljspeech/wavs/LJ001-0008.wav
 grep -q $'\033\[38;2;' "$dir/log"
 verdict terminal_draws_in_colour $?
+# In a terminal export asks for what it has not been told, and keeps the answer without the blanks around it. The base has a licence.
+{
+    sleep 1
+    printf '  Ada, 2026 \n'
+} | timeout 30 script -qec "'$bin' export --checkpoint bases/english-nano.safetensors --output '$dir/voice.safetensors'" /dev/null >"$dir/log" 2>&1
+grep -q 'Whose recordings' "$dir/log"
+verdict terminal_export_asks $?
+"$bin" info --checkpoint "$dir/voice.safetensors" >"$dir/log" 2>&1
+grep -q 'source     Ada, 2026$' "$dir/log"
+verdict terminal_export_keeps_the_answer $?
 # A pipe gets the bytes as they are.
 "$bin" info --data-path "$dir/data" >"$dir/log" 2>&1
 grep -qF "no${esc}[2Jthing" "$dir/log"

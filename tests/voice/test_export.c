@@ -314,6 +314,37 @@ static void info_shows_what_others_have_to_know(void **state)
     json_decref(o);
 }
 
+static void what_nobody_says_of_a_voice_is_unknown(void **state)
+{
+    const char *file = at("nameless.safetensors");
+    Run r;
+    run_program(&r, "export", "--checkpoint", lab.folder, "--output", file);
+    assert_int_equal(r.code, 0);
+    const char *said = (const char *)r.stderr_text.data;
+    if (!strstr(said, "warning") || !strstr(said, "--licence") || !strstr(said, "--source"))
+        fail_msg("export of a voice without a licence says: %s", said);
+    run_free(&r);
+    json_t *o = run_json(ARGS("info", "--checkpoint", file, "--json"), NULL);
+    assert_string_equal(text_at(o, "licence"), "unknown");
+    assert_string_equal(text_at(o, "source"), "unknown");
+    assert_true(json_is_null(json_object_get(o, "note")));
+    json_decref(o);
+    /* Given later, it is there and stays; nothing is left to warn of. */
+    run_program(&r, "export", "--checkpoint", file, "--output", at("named.safetensors"), "--licence",
+                "CC BY 4.0", "--source", "tones \342\200\223 2026");
+    assert_int_equal(r.code, 0);
+    assert_null(strstr((const char *)r.stderr_text.data, "warning"));
+    run_free(&r);
+    o = run_json(ARGS("export", "--checkpoint", at("named.safetensors"), "--output", file, "--json"), NULL);
+    assert_string_equal(text_at(o, "source"), "tones \342\200\223 2026");
+    assert_string_equal(text_at(o, "licence"), "CC BY 4.0");
+    json_decref(o);
+    expect_failure(2,
+                   ARGS("export", "--checkpoint", lab.folder, "--output", at("odd.safetensors"), "--source",
+                        "tones \377"),
+                   WORDS("source", "UTF-8"), at("odd.safetensors"));
+}
+
 /* ---- what goes wrong ---- */
 
 static void a_damaged_export_gets_a_sentence(void **state)
@@ -376,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_vocoder_inside_sounds_as_the_one_beside),
         cmocka_unit_test(nothing_of_the_training_is_in_it),
         cmocka_unit_test(info_shows_what_others_have_to_know),
+        cmocka_unit_test(what_nobody_says_of_a_voice_is_unknown),
         cmocka_unit_test(a_damaged_export_gets_a_sentence),
         cmocka_unit_test(weights_that_are_no_numbers_are_not_exported),
         cmocka_unit_test(wrong_use_gets_a_sentence),

@@ -132,10 +132,12 @@ static int64_t count_parameters(const Checkpoint *c, int of_inside, int *rounded
 static void add_export(json_t *o, const Checkpoint *c)
 {
     const char *licence = checkpoint_text(c, EXPORT_LICENCE), *note = checkpoint_text(c, EXPORT_NOTE),
+               *source = checkpoint_text(c, EXPORT_SOURCE),
                *step = safetensors_meta(&c->file, CHECKPOINT_VOCODER "step");
     int rounded;
     const json_int_t inside = (json_int_t)count_parameters(c, 1, &rounded);
     json_object_set_new(o, "licence", licence ? json_from_text(licence) : json_null());
+    json_object_set_new(o, "source", source ? json_from_text(source) : json_null());
     json_object_set_new(o, "note", note ? json_from_text(note) : json_null());
     const char *base = checkpoint_text(c, "base");
     json_t *begun = base && *base ? json_loads(base, 0, NULL) : NULL;
@@ -274,6 +276,8 @@ static void print_text(const json_t *o)
                (long long)integer(vocoder, "step"), (double)integer(vocoder, "parameters") / 1e6);
     if (text(o, "licence"))
         printf("  %-10s %s\n", "licence", text(o, "licence"));
+    if (text(o, "source"))
+        printf("  %-10s %s\n", "source", text(o, "source"));
     if (text(o, "note"))
         printf("  %-10s %s\n", "note", text(o, "note"));
     const json_t *base = json_object_get(o, "base");
