@@ -12,7 +12,9 @@
 # make bench       ours beside the peers (Python packages in a virtual environment); make bench-doctor: 300 simulated machines
 # make install     program, C library, header, pkg-config file, manual page, completions: PREFIX=/usr/local, DESTDIR= for packagers;
 #                  make uninstall takes them away again
+# make wheel       all of it as a wheel, build/wheel/myxtts-*.whl: pip installs program and Python package, without a compiler
 # make dist        a bundle for machines where nothing can be installed
+#                  (with the CUDA part, for every GPU from sm_80 on, where there is nvcc; a wheel with CUDA=1)
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
 
 VARIANT ?= release
@@ -93,7 +95,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out %_preload.c,$(wildcard tests/support/*.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all units cuda deps dist install uninstall demo voice base test test-long test-gpu bench bench-doctor fuzz format clean help programs
+.PHONY: all units cuda deps wheel dist install uninstall demo voice base test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
@@ -165,7 +167,7 @@ else
 EVERY_ARCH := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_100,code=sm_100 \
     -gencode arch=compute_120,code=sm_120 -gencode arch=compute_90,code=compute_90
 GPU_ARCH := $(GPU)$(if $(filter 90,$(GPU)),a)
-CUDA_ARCH ?= $(if $(filter dist,$(MAKECMDGOALS))$(if $(GPU),,every),$(EVERY_ARCH),-gencode arch=compute_$(GPU_ARCH)$(comma)code=sm_$(GPU_ARCH))
+CUDA_ARCH ?= $(if $(filter dist wheel,$(MAKECMDGOALS))$(if $(GPU),,every),$(EVERY_ARCH),-gencode arch=compute_$(GPU_ARCH)$(comma)code=sm_$(GPU_ARCH))
 # Built again when it is for other GPUs.
 $(OUT)/cuda_arch: .FORCE
 	@mkdir -p $(@D)
@@ -192,20 +194,25 @@ $(OUT)/share/completion.%: $(OUT)/myxtts
 	@mkdir -p $(@D)
 	$(OUT)/myxtts completion $* >$@
 
+FOR_SHELLS := $(OUT)/share/myxtts.1 $(OUT)/share/completion.bash $(OUT)/share/completion.zsh $(OUT)/share/completion.fish
+
 PREFIX ?= /usr/local
 INSTALLER = PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh
-install: all $(OUT)/share/myxtts.1 $(OUT)/share/completion.bash $(OUT)/share/completion.zsh $(OUT)/share/completion.fish
+install: all $(FOR_SHELLS)
 	@$(INSTALLER) $(OUT)
 
 uninstall:
 	@$(INSTALLER) --remove
 
-# DT_RPATH, not DT_RUNPATH: it also serves the libraries that the libraries need.
-dist: all
-	@mkdir -p $(OUT)/dist/myxtts/bin
-	$(CXX) $(CFLAGS.$(VARIANT)) -o $(OUT)/dist/myxtts/bin/myxtts $(OUT)/obj/src/main.o $(OUT)/libmyxtts.a $(LDFLAGS) \
-	    -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib' $(LIBS) -Wl,--no-as-needed $$(tools/dist.sh --extra $(OUT)/myxtts)
-	@tools/dist.sh $(OUT)
+# What tools/pack makes for other machines.
+BUNDLE = tools/deps.sh pack && tools/pack/bundle.sh $(OUT) $(if $(filter dist,$@),$(OUT)/dist/myxtts --whole,$(OUT)/bundle) $(if $(filter 1,$(CUDA)),$(if $(NVCC),--cuda))
+wheel: all $(FOR_SHELLS)
+	@$(BUNDLE)
+	@tools/pack/wheel.sh $(OUT)
+
+dist: all $(FOR_SHELLS)
+	@$(BUNDLE)
+	@tools/pack/dist.sh $(OUT)
 
 # Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with what they share and
 # everything but main.c.

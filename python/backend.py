@@ -1,7 +1,9 @@
 """Builds the wheel and the source archive of the package: PEP 517, with the standard library alone, so that no network is needed.
 
 The wheel takes libmyxtts.so and libmyxtts_cuda.so from ../build along where they have been built, and is then one for this machine's
-architecture. MYXTTS_BUNDLE=0 leaves them out: the package then looks for the library where it is installed.
+architecture. MYXTTS_BUNDLE=0 leaves them out: the package then looks for the library where it is installed. MYXTTS_BUNDLE=FOLDER takes a
+folder of tools/pack/bundle.sh instead, whose program becomes the command `myxtts`; MYXTTS_PLATFORM then says for which machines it is, and MYXTTS_VARIANT
+what is added to the version. `make wheel` does that.
 """
 import base64
 import hashlib
@@ -25,7 +27,7 @@ def _project(key, file="pyproject.toml"):
 
 
 def _version():
-    return _project("__version__", os.path.join(MODULE, "__init__.py"))
+    return _project("__version__", os.path.join(MODULE, "__init__.py")) + os.environ.get("MYXTTS_VARIANT", "")
 
 
 def _metadata():
@@ -39,6 +41,18 @@ def _metadata():
 def _sources():
     folder = os.path.join(HERE, MODULE)
     return [os.path.join(MODULE, name) for name in sorted(os.listdir(folder)) if name.endswith((".py", ".typed"))]
+
+
+def _bundled(root):
+    """The files of a bundle and where the wheel has them: in the package, but for those that man and the shells look for."""
+    contents = {f"{MODULE}-{_version()}.data/scripts/myxtts": _read(os.path.join(HERE, "command.py"))}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            place = os.path.relpath(path, root)
+            inside = not place.startswith(("share/man/", "share/bash-completion/", "share/zsh/", "share/fish/"))
+            contents[f"{MODULE}/{place}" if inside else f"{MODULE}-{_version()}.data/data/{place}"] = _read(path)
+    return dict(sorted(contents.items()))
 
 
 def _libraries():
@@ -66,7 +80,7 @@ def _write_wheel(folder, contents, tag):
     with zipfile.ZipFile(os.path.join(folder, wheel), "w", zipfile.ZIP_DEFLATED) as z:
         for name, data in contents.items():
             entry = zipfile.ZipInfo(name, EPOCH)
-            entry.external_attr = (0o100755 if name.endswith(".so") else 0o100644) << 16
+            entry.external_attr = (0o100755 if name.endswith((".so", "/bin/myxtts", "/scripts/myxtts")) else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             z.writestr(entry, data)
     return wheel
@@ -78,8 +92,12 @@ def _read(path):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    libraries = _libraries()
     contents = {name: _read(os.path.join(HERE, name)) for name in _sources()}
+    bundle = os.environ.get("MYXTTS_BUNDLE", "0")
+    if bundle != "0":
+        contents.update(_bundled(bundle))
+        return _write_wheel(wheel_directory, contents, f"py3-none-{os.environ['MYXTTS_PLATFORM']}")
+    libraries = _libraries()
     contents.update({f"{MODULE}/{os.path.basename(path)}": _read(path) for path in libraries})
     return _write_wheel(wheel_directory, contents, _tag(libraries))
 
@@ -92,7 +110,7 @@ def build_sdist(sdist_directory, config_settings=None):
     base = f"{MODULE}-{_version()}"
     archive = f"{base}.tar.gz"
     with tarfile.open(os.path.join(sdist_directory, archive), "w:gz", format=tarfile.PAX_FORMAT) as t:
-        contents = {name: _read(os.path.join(HERE, name)) for name in ["pyproject.toml", "README.md", "backend.py"] + _sources()}
+        contents = {name: _read(os.path.join(HERE, name)) for name in ["pyproject.toml", "README.md", "backend.py", "command.py"] + _sources()}
         contents["PKG-INFO"] = _metadata()
         for name, data in contents.items():
             entry = tarfile.TarInfo(f"{base}/{name}")

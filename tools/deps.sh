@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests]
+# Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests | pack]
+# pack: also what packages of the program are made with.
 # tests: also what tests are compiled and sources are checked with, a browser for the tests of the HTML report and of the pages of `serve`, and OpenMPI for that of several ranks, where there
 # are some to install; those tests are skipped without them. Also numpy and the Python packages of other people's clients of the server, into build/clients, where pip can get
 # them.
@@ -12,6 +13,7 @@ packages="gcc g++ make pkg-config python3
 libespeak-ng-dev espeak-ng espeak-ng-data libsndfile1-dev libsoxr-dev libebur128-dev libyaml-dev libxxhash-dev libpng-dev
 libicu-dev libcld2-dev libjansson-dev libopenblas-dev libmicrohttpd-dev"
 [ "${1:-}" != tests ] || packages="$packages libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
+[ "${1:-}" = "" ] || packages="$packages patchelf icu-devtools"
 # Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
 recogniser="libpocketsphinx3 pocketsphinx-en-us"
 tried=build/deps-tried # packages that could not be installed

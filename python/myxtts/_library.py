@@ -1,7 +1,7 @@
 """libmyxtts.so: finding it, its structures and functions as src/lib/myxtts.h has them, errors as exceptions, lines for the log.
 
-The library is looked for at $MYXTTS_LIBRARY; beside this file, where a wheel puts it; in the folder build of the source tree that this
-file is in; and where the system finds libraries. It is loaded when it is first needed.
+The library is looked for at $MYXTTS_LIBRARY; beside this file or in lib beside it, where wheels put it; in the folder build of the source
+tree that this file is in; and where the system finds libraries. It is loaded when it is first needed.
 """
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _places() -> List[str]:
     named = os.environ.get("MYXTTS_LIBRARY")
     if named:
         return [named]
-    beside = [os.path.join(here, "libmyxtts.so"), os.path.join(here, "..", "..", "build", "libmyxtts.so")]
+    beside = [os.path.join(here, *path) for path in (("libmyxtts.so",), ("lib", "libmyxtts.so"), ("..", "..", "build", "libmyxtts.so"))]
     return [path for path in beside if os.path.exists(path)] + ["libmyxtts.so.1"]
 
 

@@ -20,7 +20,7 @@ for part in lib/libpocketsphinx.so.3 lib/libsphinxbase.so.3 share/pocketsphinx/e
 done
 root=$dir/root
 mkdir -p "$root/data/wavs" "$root/anywhere" "$root/proc" "$root/tmp" "$root/dev"
-tar -C "$root/anywhere" -xzf "$out/dist/myxtts-linux-$(uname -m).tar.gz"
+tar -C "$root/anywhere" -xJf "$out/dist/myxtts-linux-$(uname -m).tar.xz"
 for lib in $(ldd "$out/myxtts" | grep -oE '/[^ ]*/(libc|libm|libpthread|libdl|librt|libresolv)\.so\.[0-9]+'); do
     mkdir -p "$root$(dirname "$lib")"
     cp -L "$lib" "$root$lib"
