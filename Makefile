@@ -1,4 +1,5 @@
-# make             build the program, with its CUDA part where there is a GPU (CUDA=1: for every GPU from sm_80 on, also without one here)
+# make             install what is missing, build the program, with its CUDA part where there is a GPU. CUDA=1: also without one, for
+#                  CUDA_ARCH=80 (and what is newer, translated when it starts), 90a (H100, H200), 100 (B200), 120 (RTX 50) or every one of these
 # make demo        install what is missing, build, let flite speak a small corpus, train a voice on it (DEMO_MINUTES=M), speak sentences that
 #                  are not in it, let a recogniser hear them
 # make test        install what is missing, build, run the tests
@@ -10,12 +11,25 @@
 # make base        a base that voices of a few minutes begin with: flite's voices, or BASE_DATA=DIR,DIR,... become one file, BASE_OUT=FILE;
 #                  tools/base.sh explains the rest
 # make bench       ours beside the peers (Python packages in a virtual environment); make bench-doctor: 300 simulated machines
+# make tidy        clang-tidy with the checks of .clang-tidy
 # make install     program, C library, header, pkg-config file, manual page, completions: PREFIX=/usr/local, DESTDIR= for packagers;
 #                  make uninstall takes them away again
 # make wheel       all of it as a wheel, build/wheel/myxtts-*.whl: pip installs program and Python package, without a compiler
 # make dist        a bundle for machines where nothing can be installed
 #                  (with the CUDA part, for every GPU from sm_80 on, where there is nvcc; a wheel with CUDA=1)
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
+#
+# What would be installed is said first, and asked on a terminal; NO_DEPS=1 installs nothing. Every core builds, unless -j says otherwise;
+# WERROR=1 ends at the first warning, as `make test` does.
+
+# A make that this one calls is given its share of the cores.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+# `make clean all` means one after the other.
+ifneq ($(and $(filter clean,$(MAKECMDGOALS)),$(filter-out clean,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+endif
 
 VARIANT ?= release
 ifeq ($(VARIANT),release)
@@ -33,7 +47,8 @@ CUDA ?= $(if $(GPU)$(filter dist cuda test-gpu,$(MAKECMDGOALS)),1,0)
 
 PKGS := espeak-ng sndfile soxr libebur128 yaml-0.1 libxxhash libpng icu-i18n icu-uc jansson libmicrohttpd
 WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wcast-qual -Wno-unused-parameter -Wno-format-truncation
-CFLAGS.release := -O2 -g
+WARN += $(if $(filter 1,$(WERROR)),-Werror)
+CFLAGS.release := -O2
 CFLAGS.debug := -O0 -g3
 CFLAGS.asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
 CFLAGS.ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
@@ -47,7 +62,7 @@ PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
 # Everything can go into a shared library, which shows the names of src/lib/myxtts.h alone.
 SHARED_FLAGS = -fPIC $(if $(filter $(OUT)/obj/src/%,$@),-fvisibility=hidden)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -D_GNU_SOURCE -Isrc $(if $(filter $(OUT)/obj/tests/%,$@),-Itests) $(PKGCONFIG) $(CFLAGS) -pthread
-ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -Isrc $(CXXFLAGS) -pthread
+ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(filter -Werror,$(WARN)) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -Isrc $(CXXFLAGS) -pthread
 LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
 
 SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))
@@ -95,12 +110,17 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out %_preload.c,$(wildcard tests/support/*.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all units cuda deps wheel dist install uninstall demo voice base test test-long test-gpu bench bench-doctor fuzz format clean help programs
+.PHONY: all built units cuda deps wheel dist install uninstall demo voice base test test-long test-gpu bench bench-doctor fuzz format tidy clean help programs
 .SECONDARY:
 
-all: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
+all:
+	@tools/deps.sh build
+	@$(MAKE) --no-print-directory built
 
-programs: all $(TESTS) $(PRELOADS) $(BENCH)
+# As `all`, with nothing installed; what other targets need.
+built: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
+
+programs: built $(TESTS) $(PRELOADS) $(BENCH)
 
 $(OUT)/myxtts: $(OUT)/obj/src/main.o $(OUT)/libmyxtts.a
 	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
@@ -163,15 +183,17 @@ else ifneq ($(CUDA),1)
 cuda:
 	@echo "CUDA part: not built, there is no GPU here; make CUDA=1 builds it for other machines"
 else
-# A100 (also RTX 30 and 40), H100 and H200, B200, RTX 50; what comes after them translates the last one when it starts.
-EVERY_ARCH := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_100,code=sm_100 \
+# That of the GPU here; of A100 (also RTX 30 and 40) where there is none, which newer ones translate when they start.
+CUDA_ARCH ?= $(if $(filter dist wheel,$(MAKECMDGOALS)),every,$(if $(GPU),$(GPU:90=90a),80))
+GENCODE.80 := -gencode arch=compute_80,code=[sm_80$(comma)compute_80]
+# A100, H100 and H200, B200, RTX 50; what comes after them translates the last one.
+GENCODE.every := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_100,code=sm_100 \
     -gencode arch=compute_120,code=sm_120 -gencode arch=compute_90,code=compute_90
-GPU_ARCH := $(GPU)$(if $(filter 90,$(GPU)),a)
-CUDA_ARCH ?= $(if $(filter dist wheel,$(MAKECMDGOALS))$(if $(GPU),,every),$(EVERY_ARCH),-gencode arch=compute_$(GPU_ARCH)$(comma)code=sm_$(GPU_ARCH))
+GENCODE := $(or $(GENCODE.$(CUDA_ARCH)),-gencode arch=compute_$(CUDA_ARCH)$(comma)code=sm_$(CUDA_ARCH))
 # Built again when it is for other GPUs.
 $(OUT)/cuda_arch: .FORCE
 	@mkdir -p $(@D)
-	@echo '$(CUDA_ARCH)' | cmp -s - $@ || echo '$(CUDA_ARCH)' >$@
+	@echo '$(GENCODE)' | cmp -s - $@ || echo '$(GENCODE)' >$@
 
 cuda: $(OUT)/libmyxtts_cuda.so
 	@echo "CUDA part: built $< with $(NVCC)"
@@ -182,7 +204,7 @@ $(OUT)/libmyxtts_cuda.so: $(CU:%.cu=$(OUT)/obj/%.cu.o)
 
 $(OUT)/obj/%.cu.o: %.cu $(OUT)/cuda_arch
 	@mkdir -p $(@D)
-	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) --compress-mode=size -Isrc -Xcompiler -fPIC -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(NVCC) -O3 -std=c++17 $(GENCODE) --compress-mode=size -Isrc -Xcompiler -fPIC -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endif
 
 # What the program says of itself, as files for man and the shells.
@@ -198,7 +220,7 @@ FOR_SHELLS := $(OUT)/share/myxtts.1 $(OUT)/share/completion.bash $(OUT)/share/co
 
 PREFIX ?= /usr/local
 INSTALLER = PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh
-install: all $(FOR_SHELLS)
+install: built $(FOR_SHELLS)
 	@$(INSTALLER) $(OUT)
 
 uninstall:
@@ -206,11 +228,11 @@ uninstall:
 
 # What tools/pack makes for other machines.
 BUNDLE = tools/deps.sh pack && tools/pack/bundle.sh $(OUT) $(if $(filter dist,$@),$(OUT)/dist/myxtts --whole,$(OUT)/bundle) $(if $(filter 1,$(CUDA)),$(if $(NVCC),--cuda))
-wheel: all $(FOR_SHELLS)
+wheel: built $(FOR_SHELLS)
 	@$(BUNDLE)
 	@tools/pack/wheel.sh $(OUT)
 
-dist: all $(FOR_SHELLS)
+dist: built $(FOR_SHELLS)
 	@$(BUNDLE)
 	@tools/pack/dist.sh $(OUT)
 
@@ -246,26 +268,26 @@ deps:
 	@tools/deps.sh
 
 demo: deps
-	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/voice
+	@$(MAKE) --no-print-directory built $(OUT)/bench/voice
 	@tools/demo.sh "$(OUT)"
 
 # Variables given to make reach tools/voice.sh through the environment.
 voice: deps
-	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/voice
+	@$(MAKE) --no-print-directory built $(OUT)/bench/voice
 	@VOICE_BUILD=$(OUT) tools/voice.sh
 
 base: deps
-	@$(MAKE) --no-print-directory -j2 all
+	@$(MAKE) --no-print-directory built
 	@BASE_BUILD=$(OUT) tools/base.sh
 
 test:
 	@tools/deps.sh tests
-	@$(MAKE) --no-print-directory -j2 programs
+	@$(MAKE) --no-print-directory WERROR=1 programs
 	@tools/run_tests.sh
 
 test-long:
 	@tools/deps.sh tests
-	@$(MAKE) --no-print-directory -j2 programs
+	@$(MAKE) --no-print-directory WERROR=1 programs
 	@tools/run_tests.sh --long
 
 fuzz:
@@ -273,12 +295,12 @@ fuzz:
 	@tools/run_fuzz.sh
 
 bench: deps
-	@$(MAKE) --no-print-directory -j2 programs
+	@$(MAKE) --no-print-directory programs
 	@rc=0; for b in bench/prepare bench/loader bench/pipeline_model bench/train_step $(OUT)/bench/fix_configs; do $$b || rc=1; done; exit $$rc
 
 # The doctor on 300 simulated machines: half an hour, on a machine that is otherwise idle.
 bench-doctor: deps
-	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/doctor
+	@$(MAKE) --no-print-directory built $(OUT)/bench/doctor
 	@$(OUT)/bench/doctor --jobs 2
 
 # Needs a GPU (sm_80 or newer); without one it says so and is skipped.
@@ -287,6 +309,9 @@ test-gpu: cuda
 	@for t in build/test_gpu build/test_ops_gpu; do [ -x $$t ] || continue; $$t; rc=$$?; [ $$rc = 0 ] || [ $$rc = 77 ] || exit $$rc; done
 	@tests/gpu/sanitize.sh
 	@if [ -x $(OUT)/myxtts ]; then tests/gpu/train_gpu.sh $(OUT)/myxtts tests/data/ljspeech; else echo "SKIPPED: training on the GPU (no $(OUT)/myxtts)"; fi
+
+tidy:
+	@tools/tidy.sh
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc' '*.cu')
