@@ -200,7 +200,7 @@ for source in tests/*/test_*.c; do
 done
 run_all build "" "${programs[@]}" "${scripts[@]}"
 if [ $long = 0 ]; then
-    for check in layers house unused format static; do run_check "tools/check_$check.sh"; done
+    for check in layers house unused format static warnings; do run_check "tools/check_$check.sh"; done
 fi
 
 # Halting on the first report makes it a failed test; huge sizes that are refused on purpose are not a report.

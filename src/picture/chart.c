@@ -273,7 +273,8 @@ int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const ch
             draw_line(&c, &series[k]);
         else
             draw_mark(&c, &series[k], marks++);
-    *w = c.canvas.w, *h = c.canvas.h;
+    *w = c.canvas.w;
+    *h = c.canvas.h;
     *pixels = canvas_take(&c.canvas);
     return 0;
 }

@@ -150,7 +150,8 @@ int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t f
     plot_time(&p, frames, axes ? axes->seconds_per_frame : 0.0);
     plot_frequency(&p, bands, axes ? axes->edges : NULL);
     plot_colour_bar(&p, "log mel");
-    *w = canvas.w, *h = canvas.h;
+    *w = canvas.w;
+    *h = canvas.h;
     *pixels = canvas_take(&canvas);
     return 0;
 }

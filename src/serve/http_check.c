@@ -146,8 +146,10 @@ static int check_body(HttpRequest *r, const char *method)
     const HttpRoute *route = r->route;
     MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_lengths, &l);
     /* Two lengths are two requests to somebody between us and the client. */
-    if (l.lengths > 1 || (l.lengths && l.chunked))
-        return http_refuse(r, 400, "bad_length", "the request says more than once how long it is"), 1;
+    if (l.lengths > 1 || (l.lengths && l.chunked)) {
+        http_refuse(r, 400, "bad_length", "the request says more than once how long it is");
+        return 1;
+    }
     if (l.length > r->h->o.max_body || (l.length && !route->takes_body)) {
         http_answer_error(r, 413, NULL, "body_too_large", "the body has %llu bytes; the most is %zu",
                           l.length, route->takes_body ? r->h->o.max_body : 0);
@@ -155,8 +157,10 @@ static int check_body(HttpRequest *r, const char *method)
     }
     if (!route->takes_body)
         return 0;
-    if (!l.lengths && !l.chunked)
-        return http_refuse(r, 411, "length_required", "the request has neither Content-Length nor chunks"), 1;
+    if (!l.lengths && !l.chunked) {
+        http_refuse(r, 411, "length_required", "the request has neither Content-Length nor chunks");
+        return 1;
+    }
     if (route->body_type && !has_type(r, route->body_type)) {
         http_answer_error(r, 415, NULL, "unsupported_media_type",
                           "the body must be %s: send it as Content-Type", route->body_type);
@@ -178,18 +182,25 @@ static void refuse_method(HttpRequest *r, const char *method, const char *allow)
 int http_check(HttpRequest *r, const char *method)
 {
     char allow[64];
-    if (r->bad_uri || utf8_valid(r->path, strlen(r->path)) != strlen(r->path))
-        return http_refuse(r, 400, "bad_path", "the path is not UTF-8, or has a zero in it"), 1;
+    if (r->bad_uri || utf8_valid(r->path, strlen(r->path)) != strlen(r->path)) {
+        http_refuse(r, 400, "bad_path", "the path is not UTF-8, or has a zero in it");
+        return 1;
+    }
     r->route = find_route(r->h, r->path, method, allow, sizeof allow);
     if (check_sender(r))
         return 1;
     if (r->h->stopping) {
         http_add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "5");
-        return http_refuse(r, 503, "stopping", "the server is being stopped"), 1;
+        http_refuse(r, 503, "stopping", "the server is being stopped");
+        return 1;
     }
-    if (!r->route && allow[0])
-        return refuse_method(r, method, allow), 1;
-    if (!r->route)
-        return http_refuse(r, 404, "not_found", "there is nothing at this path"), 1;
+    if (!r->route && allow[0]) {
+        refuse_method(r, method, allow);
+        return 1;
+    }
+    if (!r->route) {
+        http_refuse(r, 404, "not_found", "there is nothing at this path");
+        return 1;
+    }
     return check_body(r, method);
 }

@@ -103,8 +103,8 @@ static void test_line_ends_and_marks(void **state)
 static void test_utf16(void **state)
 {
     Folder *f = *state;
-    const char *kinds[] = {"\xFF\xFE"
-                           "a\0|\0x\0\n\0",
+    const char *kinds[] = {("\xFF\xFE"
+                            "a\0|\0x\0\n\0"),
                            "\xFE\xFF\0a\0|\0x\0\n", "a\0|\0x\0y\0\n\0", "\0a\0|\0x\0y"};
     size_t sizes[] = {10, 10, 10, 8};
     for (int i = 0; i < 4; i++) {
@@ -267,8 +267,8 @@ static void test_unsafe_ids(void **state)
                                       "wavs//etc/x",
                                       ".//etc/x",
                                       "wavs/../../x",
-                                      "a\x01"
-                                      "b",
+                                      ("a\x01"
+                                       "b"),
                                       "wavs/C:/x",
                                       "wavs/\\x"};
     static const char *const good[] = {"..a", "a..b", "a..",      "...", "a/b.c/d",

@@ -137,8 +137,8 @@ static void test_problems(void **state)
     assert_string_equal(r.items[1].key, "language");
     schema_report_free(&r);
     static const char *const hopeless[] = {"data: [1\n", "- a\n", "data:\n  a: 1\n---\ndata:\n",
-                                           "\xFF\xFE"
-                                           "d"};
+                                           ("\xFF\xFE"
+                                            "d")};
     for (size_t i = 0; i < COUNT(hopeless); i++) {
         buf_clear(&text);
         buf_str(&text, hopeless[i]);

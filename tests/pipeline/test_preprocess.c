@@ -21,8 +21,8 @@ static void run_on(const char *device, TestBatch *b, const Config *cfg, int norm
 {
     Err err = {0};
     Device *d;
-    Stream *s;
-    Preprocess *p;
+    Stream *s = NULL;
+    Preprocess *p = NULL;
     if (device_open(&d, device, NULL, &err) || d->ops->stream_open(d, &s, "test", &err) ||
         preprocess_open(&p, d, cfg, normalise ? b->mean : NULL, normalise ? b->deviation : NULL, &err))
         fail_msg("%s", err.msg);

@@ -48,9 +48,10 @@ static int take_arrays(Observation *o, Err *err)
     int failed = 0;
     for (int t = 0; t < TRACE_COUNT; t++)
         failed |= !(o->trace[t] = mem_calloc(n, sizeof(float)));
-    failed |=
-        !(o->host_ready = mem_calloc(n, sizeof(float))) | !(o->device_ready = mem_calloc(n, sizeof(float)));
-    failed |= !(o->rows = mem_calloc(n, sizeof(int))) | !(o->frames = mem_calloc(n, sizeof(int)));
+    failed |= !(o->host_ready = mem_calloc(n, sizeof(float)));
+    failed |= !(o->device_ready = mem_calloc(n, sizeof(float)));
+    failed |= !(o->rows = mem_calloc(n, sizeof(int)));
+    failed |= !(o->frames = mem_calloc(n, sizeof(int)));
     return failed ? err_set(err, ERR_NOMEM, "no memory for the times of %lld batches", (long long)o->n) : 0;
 }
 

@@ -59,9 +59,10 @@ static int add_line(void *arg, json_t *o)
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!event)
         return 0;
-    if (strcmp(event, "start") == 0)
-        f->ended = 0, f->total_steps = json_get_count(o, "total_steps", 0);
-    else if (strcmp(event, "end") == 0)
+    if (strcmp(event, "start") == 0) {
+        f->ended = 0;
+        f->total_steps = json_get_count(o, "total_steps", 0);
+    } else if (strcmp(event, "end") == 0)
         f->ended = 1;
     else if (strcmp(event, "resume") == 0)
         take_back(f, json_get_count(o, "step", 0));

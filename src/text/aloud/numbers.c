@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <unicode/ucurr.h>
+#include <unicode/ustring.h>
 
 #include "text/aloud/english_numbers.h"
 #include "text/aloud/number_forms.h"

@@ -92,7 +92,8 @@ static void draw_title(Canvas *c, int x, const char *what, const char *title)
 /* A picture that is done, or failed with rc. */
 static void hand_over(Rgb **pixels, int *w, int *h, Canvas *c, int rc)
 {
-    *w = c->w, *h = c->h;
+    *w = c->w;
+    *h = c->h;
     *pixels = rc ? NULL : canvas_take(c);
     canvas_close(c);
 }
