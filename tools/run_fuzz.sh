@@ -194,7 +194,7 @@ PY
 cat >"$out/make_store_seed.c" <<'C'
 #include <fcntl.h>
 #include <unistd.h>
-#include "cache/store.h"
+#include "cache/store/store.h"
 static void put(const char *dir, const char *name, int how, const Buf *index, const Buf *segment)
 {
     Buf b = {0};
