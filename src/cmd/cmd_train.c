@@ -576,21 +576,12 @@ static const char *const networks[BOTH] = {"voice", "vocoder"};
 
 /* One of the two trainings of --network both. */
 typedef struct BothPart {
-    const CmdLine *line;
+    const Config *given; /* for both */
+    int json;
     int which;        /* 0 the voice, 1 the vocoder */
     int has_a_device; /* each has one of its own */
     Config cfg;
-    char **settings; /* of cfg, whose strings may lie in them */
-    char texts[4][32];
-    Buf folder;
 } BothPart;
-
-static void part_close(BothPart *p)
-{
-    config_close(&p->cfg);
-    free(p->settings);
-    buf_free(&p->folder);
-}
 
 /* A voice that both networks should begin with may have no vocoder; its own then begins from scratch. */
 static int lacks_vocoder(const Config *given, Log *log)
@@ -607,53 +598,39 @@ static int lacks_vocoder(const Config *given, Log *log)
     return rc == ERR_FORMAT;
 }
 
-/* The settings of the command line, with those of this network: the vocoder has a folder inside the voice's;
- * on two devices the voice gets the model device, the vocoder that of the data, each with the cap that the
- * device has. */
+/* The settings of both, with those of this network: the vocoder has a folder inside the voice's; on two
+ * devices the voice gets the model device, the vocoder that of the data, each with the cap that the device
+ * has. */
 static int part_open(BothPart *p, Log *log, Err *err)
 {
-    static char none[] = "none";
-    static char names[][24] = {"--network",  "--checkpoint-dir",   "--init-from",       "--model-gpu",
-                               "--data-gpu", "--model-gpu-memory", "--data-gpu-memory", "--num-workers"};
-    const Config *given = &p->line->cfg;
+    const Config *given = p->given;
     const char *device = p->which ? given->data_gpu : given->model_gpu;
-    int n = p->line->setting_count;
-    p->settings = calloc((size_t)n + 2 * sizeof names / sizeof *names, sizeof *p->settings);
-    buf_printf(&p->folder, "%s/vocoder", given->checkpoint_dir);
-    if (!p->settings || p->folder.failed)
-        return err_set(err, ERR_NOMEM, "no memory to train");
-    memcpy(p->settings, p->line->settings, (size_t)n * sizeof *p->settings);
-    snprintf(p->texts[0], sizeof p->texts[0], "%s", networks[p->which]);
-    snprintf(p->texts[1], sizeof p->texts[1], "%d",
-             p->which ? given->data_gpu_memory : given->model_gpu_memory);
-    snprintf(p->texts[2], sizeof p->texts[2], "0");
     const int workers = config_workers(given) / 2; /* both read at the same time */
-    snprintf(p->texts[3], sizeof p->texts[3], "%d", workers > 0 ? workers : 1);
-    char *values[] = {p->texts[0],
-                      p->which ? p->folder.data : (char *)(uintptr_t)given->checkpoint_dir,
-                      p->which && lacks_vocoder(given, log) ? none : NULL,
-                      (char *)(uintptr_t)device,
-                      (char *)(uintptr_t)device,
-                      p->texts[1],
-                      p->texts[2],
-                      given->num_workers == CONFIG_AUTO ? p->texts[3] : NULL};
-    for (int i = 0; i < (int)(sizeof values / sizeof *values); i++)
-        if ((i < 3 || p->has_a_device) && values[i]) {
-            p->settings[n++] = names[i];
-            p->settings[n++] = values[i];
-        }
-    return config_load(&p->cfg, p->line->config_path, n, p->settings, err);
+    char folder[CHECKPOINT_PATH_SIZE], memory[32], half[32];
+    snprintf(folder, sizeof folder, "%s/vocoder", given->checkpoint_dir);
+    snprintf(memory, sizeof memory, "%d", p->which ? given->data_gpu_memory : given->model_gpu_memory);
+    snprintf(half, sizeof half, "%d", workers > 0 ? workers : 1);
+    const ConfigSetting settings[] = {{"network", networks[p->which]},
+                                      {"checkpoint_dir", p->which ? folder : given->checkpoint_dir},
+                                      {"init_from", p->which && lacks_vocoder(given, log) ? "none" : NULL},
+                                      {"model_gpu", device},
+                                      {"data_gpu", device},
+                                      {"model_gpu_memory", memory},
+                                      {"data_gpu_memory", "0"},
+                                      {"num_workers", given->num_workers == CONFIG_AUTO ? half : NULL}};
+    const int count = p->has_a_device ? (int)(sizeof settings / sizeof *settings) : 3;
+    return config_vary(&p->cfg, given, settings, count, err);
 }
 
 /* The voice into --checkpoint-dir, then the vocoder into its folder `vocoder`: each with the settings of its
  * own network. */
-static int train_in_turn(const CmdLine *line, Ranks *ranks, json_t **report, int *code, int *stuck, Log *log,
+static int train_in_turn(const Config *given, Ranks *ranks, json_t **report, int *code, int *stuck, Log *log,
                          Err *err)
 {
     json_t *all = report ? json_object() : NULL;
     int rc = 0;
     for (int i = 0; i < BOTH && !rc && !stop_requested; i++) {
-        BothPart p = {.line = line, .which = i};
+        BothPart p = {.given = given, .which = i};
         json_t *one = NULL;
         rc = part_open(&p, log, err);
         if (!rc) {
@@ -664,7 +641,7 @@ static int train_in_turn(const CmdLine *line, Ranks *ranks, json_t **report, int
             json_object_set_new(all, networks[i], one);
         if (*stuck)
             return rc;
-        part_close(&p);
+        config_close(&p.cfg);
     }
     if (rc)
         json_decref(all);
@@ -680,36 +657,39 @@ static int train_part(void *arg, Log *log)
     Err err = {0};
     json_t *report = NULL;
     int code = 0, stuck = 0;
-    int rc = train(&p->cfg, NULL, p->line->json ? &report : NULL, &code, &stuck, log, &err);
+    int rc = train(&p->cfg, NULL, p->json ? &report : NULL, &code, &stuck, log, &err);
     if (!rc && report)
         rc = output_print(report, 9, &err);
     return rc ? cmd_fail(log, &err) : code;
 }
 
-/* The two reports as one object, or one below the other. */
-static void print_parts(const SideJob *jobs, json_t **report)
+/* The two reports as one object, which have been indented by themselves, or one below the other. */
+static void print_parts(const SideJob *jobs, int json)
 {
-    json_t *all = report ? json_object() : NULL;
+    int count = 0;
     for (int i = 0; i < BOTH; i++) {
         const char *text = jobs[i].out.data;
-        if (!report && *text)
+        if (!json && *text) {
             printf("%s %s", jobs[i].name, text);
-        else if (report && *text)
-            json_object_set_new(all, jobs[i].name, json_loads(text, 0, NULL));
+        } else if (json && *text) {
+            printf("%s  \"%s\": ", count++ ? ",\n" : "{\n", jobs[i].name);
+            for (; *text && strcmp(text, "\n") != 0; text++)
+                fputs(*text == '\n' ? "\n  " : (const char[]){*text, 0}, stdout);
+        }
     }
-    if (report)
-        *report = all;
+    if (json)
+        puts(count ? "\n}" : "{}");
 }
 
 /* Each in a process of its own, so that they share nothing but the caches: one that fails does not take the
  * other with it. */
-static int train_side_by_side(const CmdLine *line, json_t **report, int *code, Log *log, Err *err)
+static int train_side_by_side(const Config *given, int json, int *code, Log *log, Err *err)
 {
     BothPart parts[BOTH] = {0};
     SideJob jobs[BOTH] = {0};
     int rc = 0;
     for (int i = 0; i < BOTH && !rc; i++) {
-        parts[i] = (BothPart){.line = line, .which = i, .has_a_device = 1};
+        parts[i] = (BothPart){.given = given, .json = json, .which = i, .has_a_device = 1};
         jobs[i] = (SideJob){.name = networks[i], .run = train_part, .arg = &parts[i]};
         rc = part_open(&parts[i], log, err);
         if (!rc)
@@ -719,14 +699,14 @@ static int train_side_by_side(const CmdLine *line, json_t **report, int *code, L
     if (!rc)
         rc = side_by_side(jobs, BOTH, catch_signals, &stop_requested, log, err);
     if (!rc)
-        print_parts(jobs, report);
+        print_parts(jobs, json);
     for (int i = 0; i < BOTH; i++) {
         if (!rc && jobs[i].code) {
             log_error(log, "the training of the %s ended with exit code %d", networks[i], jobs[i].code);
             *code = jobs[i].code > *code ? jobs[i].code : *code;
         }
         buf_free(&jobs[i].out);
-        part_close(&parts[i]);
+        config_close(&parts[i].cfg);
     }
     return rc;
 }
@@ -761,13 +741,14 @@ int cmd_train(int argc, char **argv, Log *log)
     json_t **wanted = line.json && leads_ranks(ranks) ? &report : NULL;
     /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
     signal(SIGPIPE, SIG_IGN);
-    if (line.cfg.network == NETWORK_BOTH && !ranks && has_two_devices(&line.cfg))
-        rc = train_side_by_side(&line, wanted, &code, log, &err);
-    else if (line.cfg.network == NETWORK_BOTH)
-        rc = train_in_turn(&line, ranks, wanted, &code, &stuck, log, &err);
+    const int both = line.cfg.network == NETWORK_BOTH, beside = both && !ranks && has_two_devices(&line.cfg);
+    if (beside)
+        rc = train_side_by_side(&line.cfg, line.json, &code, log, &err);
+    else if (both)
+        rc = train_in_turn(&line.cfg, ranks, wanted, &code, &stuck, log, &err);
     else
         rc = train(&line.cfg, ranks, wanted, &code, &stuck, log, &err);
-    if (!rc && wanted)
+    if (!rc && wanted && !beside)
         rc = output_print(report, 9, &err);
     if (!rc)
         forgive_closed_pipe();

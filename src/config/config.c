@@ -533,6 +533,33 @@ int config_take(Config *cfg, const char *key, const char *value, const char *rea
     return rc ? rc : renew_presets(cfg, err);
 }
 
+int config_vary(Config *cfg, const Config *from, const ConfigSetting *settings, int count, Err *err)
+{
+    const size_t n = (size_t)option_count();
+    int rc = 0;
+    *cfg = *from;
+    cfg->state = mem_calloc(1, sizeof *cfg->state);
+    if (cfg->state)
+        cfg->state->origins = mem_calloc(n, sizeof *cfg->state->origins);
+    if (!cfg->state || !cfg->state->origins)
+        rc = err_set(err, ERR_NOMEM, "out of memory for the configuration");
+    else
+        memcpy(cfg->state->origins, from->state->origins, n * sizeof *cfg->state->origins);
+    for (int i = 0; i < count && !rc; i++) {
+        const int row = option_find(settings[i].key, strlen(settings[i].key));
+        ASSERT_CMP(row, >=, 0);
+        if (settings[i].value)
+            rc = set_text(cfg, row, settings[i].value, (Origin){.kind = ORIGIN_ARGUMENT}, err);
+    }
+    if (!rc)
+        rc = renew_presets(cfg, err);
+    if (!rc && rules_first_broken(cfg, err))
+        rc = ERR_CONFIG;
+    if (rc)
+        config_close(cfg);
+    return rc;
+}
+
 int config_is_taken(const Config *cfg, int row) { return cfg->state->origins[row].kind == ORIGIN_TAKEN; }
 
 /* The value as config_take reads it. */

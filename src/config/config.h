@@ -212,6 +212,12 @@ int config_is_given(const Config *cfg, const char *key);
  * ERR_CONFIG as for a value of the command line. */
 int config_take(Config *cfg, const char *key, const char *value, const char *reason, Err *err);
 int config_is_taken(const Config *cfg, int row);
+typedef struct ConfigSetting {
+    const char *key, *value; /* value NULL: left as it is */
+} ConfigSetting;
+/* *cfg becomes `from` with these settings, as if they came last on the command line. `from` must outlive it;
+ * after an error it is closed. */
+int config_vary(Config *cfg, const Config *from, const ConfigSetting *settings, int count, Err *err);
 /* A checkpoint_dir that nobody named becomes the folder in it that has the name of data_path: two datasets do
  * not share one. All that load settings do it; again where data_path was set later. */
 int config_name_folder(Config *cfg, Err *err);

@@ -431,6 +431,32 @@ static void test_help(void **state)
     buf_free(&model);
 }
 
+/* As the same options behind each other on one command line; the first settings stay what they are. */
+static void test_settings_are_varied(void **state)
+{
+    char *both[] = {"--network", "both", "--batch-size", "3"},
+         *whole[] = {"--network", "both", "--batch-size", "3", "--network", "vocoder", "--num-workers", "2"};
+    Config from, varied, expected;
+    Err err = {0};
+    assert_int_equal(config_load(&from, NULL, 4, both, &err), 0);
+    const ConfigSetting settings[] = {{"network", "vocoder"}, {"num_workers", "2"}, {"batch_size", NULL}};
+    assert_int_equal(config_vary(&varied, &from, settings, 3, &err), 0);
+    assert_int_equal(config_load(&expected, NULL, 8, whole, &err), 0);
+    for (int i = 0; i < config_row_count(); i++) {
+        ConfigRow is, should;
+        assert_int_equal(config_row(&varied, i, &is) | config_row(&expected, i, &should), 0);
+        assert_string_equal(is.value, should.value);
+        assert_string_equal(is.origin, should.origin);
+    }
+    assert_int_equal(from.network, NETWORK_BOTH);
+    assert_true(varied.learning_rate == 0.0005 && from.learning_rate != 0.0005);
+    const ConfigSetting wrong[] = {{"batch_size", "0"}};
+    assert_int_equal(config_vary(&varied, &from, wrong, 1, &err), ERR_CONFIG);
+    config_close(&varied); /* closed after an error, and again: always safe */
+    config_close(&expected);
+    config_close(&from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_precedence_and_origins),
         cmocka_unit_test(test_argument_errors),
         cmocka_unit_test(test_argument_values),
+        cmocka_unit_test(test_settings_are_varied),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_default_yaml),
         cmocka_unit_test(test_round_trip),
