@@ -6,6 +6,7 @@
 # make test-long   those that take long: random kills, ranks, documents as printed, every program under the sanitizers; MYXTTS_LONG=1 for
 #                  more kills and damaged bytes; make fuzz: a minute for each parser
 # make test-gpu    the CUDA part, where there is a GPU
+# make test-aarch64  the tests for 64-bit ARM, cross-compiled and emulated, in a Debian of their own; AARCH64_ROOT=DIR keeps it
 # make voice       a voice from text alone: flite speaks the lines of VOICE_DATA=DIR, a network learns them (VOICE_MINUTES=M) and speaks the
 #                  sentences of VOICE_TEXT=FILE, a recogniser judges; all of it in VOICE_OUT=DIR; tools/voice.sh explains the rest
 # make base        a base that voices of a few minutes begin with: flite's voices, or BASE_DATA=DIR,DIR,... become one file, BASE_OUT=FILE;
@@ -110,7 +111,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out %_preload.c,$(wildcard tests/support/*.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all built units cuda deps wheel dist install uninstall demo voice base test test-long test-gpu bench bench-doctor fuzz format tidy clean help programs
+.PHONY: all built units cuda deps wheel dist install uninstall demo voice base test test-long test-gpu test-aarch64 bench bench-doctor fuzz format tidy clean help programs
 .SECONDARY:
 
 all:
@@ -128,7 +129,7 @@ $(OUT)/myxtts: $(OUT)/obj/src/main.o $(OUT)/libmyxtts.a
 
 $(OUT)/libmyxtts.a: $(OBJ)
 	@rm -f $@
-	ar rcs $@ $(OBJ)
+	$(AR) rcs $@ $(OBJ)
 
 # The C library (src/lib/myxtts.h): its own objects and what they need of the others. The link beside it is what a program that was
 # linked with it looks for.
@@ -240,11 +241,11 @@ dist: built $(FOR_SHELLS)
 # everything but main.c.
 $(OUT)/obj/tests/support.a: $(TESTS_SUPPORT)
 	@rm -f $@
-	ar rcs $@ $^
+	$(AR) rcs $@ $^
 
 $(OUT)/obj/bench/support.a: $(BENCH_SUPPORT)
 	@rm -f $@
-	ar rcs $@ $^
+	$(AR) rcs $@ $^
 
 $(foreach t,$(TEST_SOURCES),$(eval $(OUT)/tests/$(basename $(notdir $t)): $(OUT)/obj/$(basename $t).o))
 $(TESTS): $(OUT)/obj/tests/support.a $(OUT)/libmyxtts.a
@@ -302,6 +303,9 @@ bench: deps
 bench-doctor: deps
 	@$(MAKE) --no-print-directory built $(OUT)/bench/doctor
 	@$(OUT)/bench/doctor --jobs 2
+
+test-aarch64:
+	@tools/test_aarch64.sh $(AARCH64_ROOT)
 
 # Needs a GPU (sm_80 or newer); without one it says so and is skipped.
 test-gpu: cuda

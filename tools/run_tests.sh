@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Runs the tests: the programs tests/*/test_*.c (cmocka), the scripts tests/*/test_*.sh, the checks of the sources. The last line is the
 # sum; exit 1 when something failed.
-#   tools/run_tests.sh [--long] [part of a name]
+#   tools/run_tests.sh [--long | --programs] [part of a name]
 # --long: those that take long instead (random kills, ranks in several processes and hosts, documents as printed), then every program
 # with the sanitizers for addresses and undefined behaviour, then with the one for threads. MYXTTS_LONG=1: more kills, every byte.
+# --programs: the C programs alone, where nothing else is there. MYXTTS_TEST_LIMIT: seconds for one of them (300).
 # A name runs only the tests that have it in theirs (programs also when one of their tests has), long or not; with --long under the
 # sanitizers too.
 set -u
 cd "$(dirname "$0")/.."
-long=0 filter=
+long=0 filter= only_programs=0
 for a in "$@"; do
     case $a in
     --long) long=1 ;;
+    --programs) only_programs=1 ;;
     -*)
-        echo "usage: tools/run_tests.sh [--long] [part of a name]" >&2
+        echo "usage: tools/run_tests.sh [--long | --programs] [part of a name]" >&2
         exit 2
         ;;
     *) filter=$a ;;
@@ -24,7 +26,7 @@ if [ -z "${MYXTTS_DATA:-}" ] && [ -d ../shared/data ]; then
     export MYXTTS_DATA
 fi
 export LC_ALL=C.UTF-8
-limit=300
+limit=${MYXTTS_TEST_LIMIT:-300}
 [ "${MYXTTS_LONG:-0}" != 1 ] || limit=1800
 passed=0 failed=0 skipped=0
 names_failed=()
@@ -198,8 +200,9 @@ programs=() scripts=(tests/*/test_*.sh)
 for source in tests/*/test_*.c; do
     case $source in tests/gpu/*) ;; *) programs+=("$source") ;; esac
 done
-run_all build "" "${programs[@]}" "${scripts[@]}"
-if [ $long = 0 ]; then
+[ $only_programs = 0 ] || scripts=()
+run_all build "" "${programs[@]}" ${scripts[@]+"${scripts[@]}"}
+if [ $long = 0 ] && [ $only_programs = 0 ]; then
     for check in layers house unused format static warnings; do run_check "tools/check_$check.sh"; done
 fi
 
