@@ -16,8 +16,9 @@
 # make install     program, C library, header, pkg-config file, manual page, completions: PREFIX=/usr/local, DESTDIR= for packagers;
 #                  make uninstall takes them away again
 # make wheel       all of it as a wheel, build/wheel/myxtts-*.whl: pip installs program and Python package, without a compiler
+# make deb         the same as a Debian package, build/deb/myxtts_*.deb, with `serve` as a service
 # make dist        a bundle for machines where nothing can be installed
-#                  (with the CUDA part, for every GPU from sm_80 on, where there is nvcc; a wheel with CUDA=1)
+#                  (with the CUDA part, for every GPU from sm_80 on, where there is nvcc; wheel and deb with CUDA=1)
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
 #
 # What would be installed is said first, and asked on a terminal; NO_DEPS=1 installs nothing. Every core builds, unless -j says otherwise;
@@ -111,7 +112,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out %_preload.c,$(wildcard tests/support/*.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all built units cuda deps wheel dist install uninstall demo voice base test test-long test-gpu test-aarch64 bench bench-doctor fuzz format tidy clean help programs
+.PHONY: all built units cuda deps wheel deb dist install uninstall demo voice base test test-long test-gpu test-aarch64 bench bench-doctor fuzz format tidy clean help programs
 .SECONDARY:
 
 all:
@@ -185,7 +186,7 @@ cuda:
 	@echo "CUDA part: not built, there is no GPU here; make CUDA=1 builds it for other machines"
 else
 # That of the GPU here; of A100 (also RTX 30 and 40) where there is none, which newer ones translate when they start.
-CUDA_ARCH ?= $(if $(filter dist wheel,$(MAKECMDGOALS)),every,$(if $(GPU),$(GPU:90=90a),80))
+CUDA_ARCH ?= $(if $(filter wheel deb dist,$(MAKECMDGOALS)),every,$(if $(GPU),$(GPU:90=90a),80))
 GENCODE.80 := -gencode arch=compute_80,code=[sm_80$(comma)compute_80]
 # A100, H100 and H200, B200, RTX 50; what comes after them translates the last one.
 GENCODE.every := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_100,code=sm_100 \
@@ -227,15 +228,12 @@ install: built $(FOR_SHELLS)
 uninstall:
 	@$(INSTALLER) --remove
 
-# What tools/pack makes for other machines.
-BUNDLE = tools/deps.sh pack && tools/pack/bundle.sh $(OUT) $(if $(filter dist,$@),$(OUT)/dist/myxtts --whole,$(OUT)/bundle) $(if $(filter 1,$(CUDA)),$(if $(NVCC),--cuda))
-wheel: built $(FOR_SHELLS)
-	@$(BUNDLE)
-	@tools/pack/wheel.sh $(OUT)
-
-dist: built $(FOR_SHELLS)
-	@$(BUNDLE)
-	@tools/pack/dist.sh $(OUT)
+# For other machines: tools/pack.
+wheel deb dist:
+	@tools/deps.sh pack
+	@$(MAKE) --no-print-directory CUDA=$(CUDA) CUDA_ARCH=$(CUDA_ARCH) built $(FOR_SHELLS)
+	@tools/pack/bundle.sh $(OUT) $(if $(filter dist,$@),$(OUT)/dist/myxtts --whole,$(OUT)/bundle) $(if $(filter 1,$(CUDA)),$(if $(NVCC),--cuda))
+	@tools/pack/$@.sh $(OUT)
 
 # Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with what they share and
 # everything but main.c.

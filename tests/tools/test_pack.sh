@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `make wheel` makes: all of it is in there, it needs nothing of this machine but glibc and GCC's libraries, and it speaks as the
-# program that it was made of, although its libraries are smaller. bench/installed tries it on bare machines.
+# What `make wheel` and `make deb` make: all of it is in there, it needs nothing of this machine but glibc and GCC's libraries, and it speaks
+# as the program that it was made of, although its libraries are smaller. bench/installed tries them on bare machines.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/support/shell.sh disable=SC1091
@@ -68,4 +68,30 @@ base=bases/english-nano.safetensors
     "$in/bin/myxtts" synth --checkpoint "$in/share/myxtts/$base" --text "Good morning." --output "$dir/b.wav" >>"$dir/log" 2>&1 &&
     cmp "$dir/a.wav" "$dir/b.wav" >>"$dir/log" 2>&1
 verdict wheel_speaks_the_same_samples $?
+
+DEB_COMPRESSION=none ends_with deb_is_made 0 tools/pack/deb.sh "$out"
+deb=$(ls "$out"/deb/myxtts_"$version"_*.deb)
+dpkg-deb -f "$deb" >"$dir/log" 2>&1
+log_has deb_says_which_glibc_it_needs "^Depends: libc6 \(>= ${newest#GLIBC_}\)"
+dpkg-deb -c "$deb" >"$dir/files" 2>&1
+: >"$dir/log"
+for f in bin/myxtts "lib/[^/]*/libmyxtts.so.1" include/myxtts.h share/man/man1/myxtts.1.gz share/bash-completion/completions/myxtts \
+    share/doc/myxtts/copyright share/doc/myxtts/examples/default.yaml lib/systemd/system/myxtts.service lib/python3/dist-packages/myxtts/voice.py; do
+    grep -qE " \./usr/$f( -> .*)?$" "$dir/files" || echo "no /usr/$f" >>"$dir/log"
+done
+grep -vE ' root/root ' "$dir/files" >>"$dir/log"
+grep -q './etc/myxtts/serve.conf' "$dir/files" && [ ! -s "$dir/log" ]
+verdict deb_has_its_parts $?
+if command -v systemd-analyze >/dev/null; then
+    mkdir "$dir/unit"
+    sed "s,/usr/bin/myxtts,$(realpath "$out")/myxtts," tools/pack/deb/myxtts.service >"$dir/unit/myxtts.service"
+    ends_with service_is_understood 0 systemd-analyze verify --man=no "$dir/unit/myxtts.service"
+    if systemd-analyze --help | grep -q -- --threshold; then
+        ends_with service_is_confined 0 systemd-analyze security --offline=true --threshold=15 "$dir/unit/myxtts.service"
+    else
+        echo "skip service_is_confined SKIPPED: systemd is older than 250"
+    fi
+else
+    echo "skip service_is_understood SKIPPED: no systemd-analyze"
+fi
 exit "$failed"
