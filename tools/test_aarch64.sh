@@ -34,13 +34,15 @@ changed_sources() {
 libraries="espeak-ng sndfile1 soxr ebur128 yaml xxhash png icu cld2 jansson openblas microhttpd cmocka"
 packages="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu make pkg-config git espeak-ng-data"
 for l in $libraries; do packages="$packages lib$l-dev:arm64"; done
+# GCC 12 fails on a loop of tests/audio/test_speed.c when it makes vectors of it: the tests' own code has none.
 make="CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ AR=aarch64-linux-gnu-ar NVCC= make -e -s -j$(nproc)"
 paths="export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig"
 
 step "a bare Debian ($suite)" bootstrap
 step "the sources, as they are committed" changed_sources
 step "cross compiler, and libraries for arm64" inside "export DEBIAN_FRONTEND=noninteractive; dpkg --add-architecture arm64; apt-get update -qq; apt-get install -y -qq --no-install-recommends $packages"
-step "make" inside "$paths; $make all && $make programs"
+step "make" inside "$paths; $make built"
+step "make programs" inside "$paths; $make CFLAGS=-fno-tree-vectorize programs"
 step "programs for arm64 run here" emulate
 # shellcheck disable=SC2016 # expanded inside
 step "myxtts --version" inside 'build/myxtts --version && [ "$(od -An -tx1 -j18 -N2 build/myxtts | tr -d " ")" = b700 ]'
