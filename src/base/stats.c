@@ -28,9 +28,13 @@ static int compare_doubles(const void *a, const void *b)
 
 double stats_percentile(double *x, size_t n, double q)
 {
+    size_t sorted = 1; /* values in order; often another quantile has been asked for before */
     if (n == 0)
         return 0;
-    qsort(x, n, sizeof *x, compare_doubles);
+    while (sorted < n && x[sorted - 1] <= x[sorted])
+        sorted++;
+    if (sorted < n)
+        qsort(x, n, sizeof *x, compare_doubles);
     /* The position of the quantile, between two neighbours of the sorted sample. */
     double at = q * (double)(n - 1);
     size_t i = (size_t)at;

@@ -251,20 +251,26 @@ void dataset_close(Dataset *d)
 
 /* ---- audio files of ids ---- */
 
+/* Where a file is looked for, and what was found. */
+typedef struct Search {
+    char *out; /* [cap] */
+    size_t cap;
+    struct stat st;
+} Search;
+
 /* 1 when out = dir/id+extension is there (upper: the extension in capitals); backslashes are slashes where
  * windows is 1. */
-static int try_path(char *out, size_t cap, const char *dir, Str id, const char *extension, int upper,
-                    int windows)
+static int try_path(Search *s, const char *dir, Str id, const char *extension, int upper, int windows)
 {
-    struct stat st;
-    int n = snprintf(out, cap, "%s%s%.*s%s", dir, dir[0] ? "/" : "", (int)id.n, id.p, extension);
-    if (n < 0 || (size_t)n >= cap)
+    char *out = s->out;
+    int n = snprintf(out, s->cap, "%s%s%.*s%s", dir, dir[0] ? "/" : "", (int)id.n, id.p, extension);
+    if (n < 0 || (size_t)n >= s->cap)
         return 0;
     for (char *p = out + strlen(dir); windows && *p; p++)
         *p = *p == '\\' ? '/' : *p;
     for (char *p = out + n - strlen(extension); upper && *p; p++)
         *p = (char)toupper((unsigned char)*p);
-    return !stat(out, &st) && S_ISREG(st.st_mode);
+    return !stat(out, &s->st) && S_ISREG(s->st.st_mode);
 }
 
 #define SHOWN_BYTES 200 /* of an id in a message */
@@ -273,18 +279,18 @@ static int try_path(char *out, size_t cap, const char *dir, Str id, const char *
 static int shown_bytes(Str id) { return (int)utf8_cut(id.p, id.n, SHOWN_BYTES); }
 
 /* As written first, then with each extension; backslashes are tried as slashes last. */
-static int find_by_id(const char *dir, Str id, char *out, size_t cap)
+static int find_by_id(Search *s, const char *dir, Str id)
 {
     int given = audio_ending(id.p, id.n, NULL) > 0;
     int ways = id.n && memchr(id.p, '\\', id.n) ? 2 : 1;
     for (int windows = 0; windows < ways; windows++) {
-        if (given && try_path(out, cap, dir, id, "", 0, windows))
+        if (given && try_path(s, dir, id, "", 0, windows))
             return 1;
         for (int upper = 0; upper < 2; upper++)
             for (int i = 0; audio_ending_at(i); i++)
-                if (try_path(out, cap, dir, id, audio_ending_at(i), upper, windows))
+                if (try_path(s, dir, id, audio_ending_at(i), upper, windows))
                     return 1;
-        if (!given && try_path(out, cap, dir, id, "", 0, windows))
+        if (!given && try_path(s, dir, id, "", 0, windows))
             return 1;
     }
     return 0;
@@ -292,52 +298,55 @@ static int find_by_id(const char *dir, Str id, char *out, size_t cap)
 
 /* A path that a list names, perhaps on another machine or from another folder: as it is, then with one folder
  * after the other left off at its front. */
-static int find_by_path(const char *dir, Str path, char *out, size_t cap)
+static int find_by_path(Search *s, const char *dir, Str path)
 {
     int ways = memchr(path.p, '\\', path.n) ? 2 : 1;
     for (int windows = 0; windows < ways; windows++) {
-        if (path.p[0] != '/' && try_path(out, cap, dir, path, "", 0, windows))
+        if (path.p[0] != '/' && try_path(s, dir, path, "", 0, windows))
             return 1;
-        if (try_path(out, cap, "", path, "", 0, windows))
+        if (try_path(s, "", path, "", 0, windows))
             return 1;
         for (uint32_t i = 0; i + 1 < path.n; i++)
             if ((path.p[i] == '/' || path.p[i] == '\\') &&
-                try_path(out, cap, dir, (Str){path.p + i + 1, path.n - i - 1}, "", 0, windows))
+                try_path(s, dir, (Str){path.p + i + 1, path.n - i - 1}, "", 0, windows))
                 return 1;
     }
     return 0;
 }
 
 /* audio: a path, or of size 0: the file is named after the id. */
-static int find_audio(const char *dir, Str id, Str audio, char *out, size_t cap)
+static int find_audio(Search *s, const char *dir, Str id, Str audio)
 {
     static const char *const below[] = {"wav", "clips", "audio"}; /* where people keep them besides wavs */
     char folder[4096];
-    if (audio.n ? find_by_path(dir, audio, out, cap) : find_by_id(dir, id, out, cap))
+    if (audio.n ? find_by_path(s, dir, audio) : find_by_id(s, dir, id))
         return 1;
     for (size_t i = 0; i < sizeof below / sizeof *below && !audio.n; i++) {
         int n = snprintf(folder, sizeof folder, "%s/%s", dir, below[i]);
-        if (n < (int)sizeof folder && layout_is_folder(folder) && find_by_id(folder, id, out, cap))
+        if (n < (int)sizeof folder && layout_is_folder(folder) && find_by_id(s, folder, id))
             return 1;
     }
     return 0;
 }
 
-int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
+/* As it is named; then in the other normal form of Unicode. */
+static int find_in_forms(Search *s, const char *dir, const Utterance *u)
 {
-    const char *dir = d->audio_dir[u->file];
-    if (find_audio(dir, u->id, u->audio, out, cap))
-        return 0;
+    if (find_audio(s, dir, u->id, u->audio))
+        return 1;
     for (int composed = 0; composed < 2; composed++) {
         char form[4096];
         if (!name_form(form, sizeof form, u->audio.n ? u->audio : u->id, composed))
             continue;
         const Str name = {form, (uint32_t)strlen(form)}, none = {0};
-        if (find_audio(dir, name, u->audio.n ? name : none, out, cap))
-            return 0;
+        if (find_audio(s, dir, name, u->audio.n ? name : none))
+            return 1;
     }
-    if (cap)
-        out[0] = 0;
+    return 0;
+}
+
+static int no_audio(const char *dir, const Utterance *u, Err *err)
+{
     if (!layout_is_folder(dir)) {
         err_set(err, ERR_MISSING, "the audio folder %s does not exist", dir);
         return err_hint(err, "name the folder with %s", u->file ? "--wavs-eval-dir" : "--wavs-train-dir");
@@ -349,4 +358,24 @@ int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t c
         return err_set(err, ERR_MISSING, "no file %s/%.*s", dir, shown_bytes(u->id), u->id.p);
     return err_set(err, ERR_MISSING, "no file %s/%.*s with .wav, .flac, .mp3, .ogg or .opus", dir,
                    shown_bytes(u->id), u->id.p);
+}
+
+int dataset_audio_stamp(const Dataset *d, const Utterance *u, char *out, size_t cap, FileStamp *stamp,
+                        Err *err)
+{
+    const char *dir = d->audio_dir[u->file];
+    Search s = {.out = out, .cap = cap};
+    if (find_in_forms(&s, dir, u)) {
+        file_stamp_from(stamp, &s.st);
+        return 0;
+    }
+    if (cap)
+        out[0] = 0;
+    return no_audio(dir, u, err);
+}
+
+int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
+{
+    FileStamp stamp;
+    return dataset_audio_stamp(d, u, out, cap, &stamp, err);
 }

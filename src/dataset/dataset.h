@@ -132,6 +132,9 @@ const char *dataset_place(const Dataset *d, int file, uint32_t line, uint32_t *l
  * is, in the audio folder and here, then with folders left off at its front, as the dataset may have moved.
  * Links are followed. 0, or ERR_MISSING with the places tried. Threads: any. */
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
+/* The same with the stamp of the file, which costs no second look at it. */
+int dataset_audio_stamp(const Dataset *d, const Utterance *u, char *out, size_t cap, FileStamp *stamp,
+                        Err *err);
 /* Of the words of a text: case, punctuation and white space do not count. The hash of all takes of one
  * sentence is the same. */
 uint64_t dataset_text_hash(Str text);

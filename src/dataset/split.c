@@ -26,20 +26,47 @@ static uint64_t add(uint64_t h, UChar32 c)
     return rng_mix(h, (uint64_t)u_foldCase(c, U_FOLD_CASE_DEFAULT));
 }
 
+/* Adds a letter: an accented one may be one character or two. */
+static uint64_t add_letter(uint64_t h, UChar32 c, const UNormalizer2 *nfd)
+{
+    UChar pieces[MOST_PIECES];
+    UErrorCode failed = U_ZERO_ERROR;
+    const int32_t n = nfd ? unorm2_getDecomposition(nfd, c, pieces, MOST_PIECES, &failed) : -1;
+    if (n < 0 || U_FAILURE(failed))
+        return add(h, c);
+    for (int32_t i = 0; i < n;) {
+        U16_NEXT(pieces, i, n, c);
+        h = add(h, c);
+    }
+    return h;
+}
+
+/* Of a text without words. */
+static uint64_t hash_characters(Str text)
+{
+    uint64_t h = 0;
+    for (int32_t at = 0; at < (int32_t)text.n;) {
+        UChar32 c;
+        U8_NEXT_OR_FFFD(text.p, at, (int32_t)text.n, c);
+        h = rng_mix(h, (uint64_t)c);
+    }
+    return h;
+}
+
 /* Words alone count: a run of anything else is one space, and none at the ends. */
 uint64_t dataset_text_hash(Str text)
 {
     UErrorCode status = U_ZERO_ERROR;
     const UNormalizer2 *nfd = unorm2_getNFDInstance(&status);
-    uint64_t words = 0, bytes = 0;
+    uint64_t words = 0;
     int in_words = 0, gap = 0;
     for (int32_t at = 0; at < (int32_t)text.n;) {
         UChar32 c;
         U8_NEXT_OR_FFFD(text.p, at, (int32_t)text.n, c);
-        bytes = rng_mix(bytes, (uint64_t)c);
         if (is_apostrophe(c))
             continue;
-        if (!belongs_to_words(c)) {
+        const int small = c >= 'a' && c <= 'z'; /* most letters are, and every start sees them all */
+        if (!small && !belongs_to_words(c)) {
             gap = in_words;
             continue;
         }
@@ -47,21 +74,9 @@ uint64_t dataset_text_hash(Str text)
             words = rng_mix(words, ' ');
         gap = 0;
         in_words = 1;
-        /* An accented letter may be one character or two. */
-        UChar pieces[MOST_PIECES];
-        UErrorCode failed = U_ZERO_ERROR;
-        const int32_t n =
-            c < 0x80 || !nfd ? -1 : unorm2_getDecomposition(nfd, c, pieces, MOST_PIECES, &failed);
-        if (n < 0 || U_FAILURE(failed)) {
-            words = add(words, c);
-            continue;
-        }
-        for (int32_t i = 0; i < n;) {
-            U16_NEXT(pieces, i, n, c);
-            words = add(words, c);
-        }
+        words = small ? rng_mix(words, (uint64_t)c) : c < 0x80 ? add(words, c) : add_letter(words, c, nfd);
     }
-    return in_words ? words : bytes;
+    return in_words ? words : hash_characters(text);
 }
 
 /* In [0, 1): below the share is held out. */

@@ -280,7 +280,7 @@ static void facts_are_kept(void **state)
     json_decref(second);
 
     Buf facts = read_file(path);
-    for (size_t i = facts.size - 20 * 120; i < facts.size; i++)
+    for (size_t i = facts.size - 20 * 136; i < facts.size; i++)
         facts.data[i] = 0;
     write_file(path, facts.data, facts.size);
     second = told(c, "prepare", 1);

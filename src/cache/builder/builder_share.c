@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/ordered.h"
 #include "cache/builder/builder_private.h"
 #include "cache/places.h"
 
@@ -19,21 +20,66 @@ static int no_memory(const Builder *b, Err *err)
 
 /* ---- stamps ---- */
 
+#define STAMPS_A_TURN 256 /* files that a thread looks at before it asks for more */
+
+/* This process's share of the files, by threads: a server that keeps them answers many at once. */
+typedef struct Stamping {
+    Builder *b;
+    size_t first, end; /* utterances */
+    Buf *found;        /* [slots] Told of a turn */
+    Buf *all;
+} Stamping;
+
 /* The file's stamp, or why there is none. */
-static void stamp_one(Builder *b, size_t i, Buf *out)
+static void stamp_one(const Builder *b, size_t i, Buf *out)
 {
     const Utterance *u = &b->p->dataset->utterances[i];
     char path[PATH_MAX];
     FileStamp stamp;
     Err why = {0};
-    int rc = dataset_audio_path(b->p->dataset, u, path, sizeof path, &why);
-    if (!rc)
-        rc = file_stamp(&stamp, path, &why);
-    if (!rc)
+    if (!dataset_audio_stamp(b->p->dataset, u, path, sizeof path, &stamp, &why))
         told_add(out, i, REJECT_NONE, &stamp, sizeof stamp);
     else
-        told_add(out, i, rc == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE, why.msg,
-                 strlen(why.msg));
+        told_add(out, i, REJECT_AUDIO_MISSING, why.msg, strlen(why.msg));
+}
+
+static void stamp_turn(void *user, int thread, int slot, uint64_t turn)
+{
+    const Stamping *s = user;
+    (void)thread;
+    const size_t first = s->first + turn * STAMPS_A_TURN;
+    for (size_t i = first; i < s->end && i < first + STAMPS_A_TURN; i++)
+        stamp_one(s->b, i, &s->found[slot]);
+}
+
+static int stamped(void *user, int slot, uint64_t turn, Err *err)
+{
+    Stamping *s = user;
+    (void)turn;
+    buf_add(s->all, s->found[slot].data, s->found[slot].size);
+    s->all->failed |= s->found[slot].failed;
+    buf_clear(&s->found[slot]);
+    share_alive(s->b->p->share);
+    return s->all->failed ? no_memory(s->b, err) : 0;
+}
+
+/* Stamps of the utterances from first to end. */
+static int stamp_some(Builder *b, size_t first, size_t end, Buf *out, Err *err)
+{
+    Stamping s = {.b = b, .first = first, .end = end, .all = out};
+    const OrderedJob job = {.name = "stamps",
+                            .items = (end - first + STAMPS_A_TURN - 1) / STAMPS_A_TURN,
+                            .workers = end - first > STAMPS_A_TURN ? b->p->workers : 0,
+                            .slots = b->slots,
+                            .user = &s,
+                            .work = stamp_turn,
+                            .finish = stamped};
+    s.found = mem_calloc((size_t)b->slots, sizeof *s.found);
+    int rc = s.found ? ordered_run(&job, err) : no_memory(b, err);
+    for (int i = 0; s.found && i < b->slots; i++)
+        buf_free(&s.found[i]);
+    free(s.found);
+    return rc;
 }
 
 /* An utterance as a member has found it. */
@@ -56,11 +102,9 @@ int builder_stamp(Builder *b, Err *err)
     SharePieces pieces;
     Told t;
     const void *data;
-    for (size_t i = count * me / members; i < count * (me + 1) / members; i++) {
-        stamp_one(b, i, &mine);
-        share_alive(share);
-    }
-    int rc = share_exchange(share, &pieces, &mine, err);
+    int rc = stamp_some(b, count * me / members, count * (me + 1) / members, &mine, err);
+    if (!rc)
+        rc = share_exchange(share, &pieces, &mine, err);
     buf_free(&mine);
     if (rc)
         return rc;

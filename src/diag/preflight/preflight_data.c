@@ -126,7 +126,7 @@ static void look(Freshness *f, const Corpus *c, const Config *cfg)
         StoreEntry sound;
         FileStamp now;
         char path[PATH_MAX];
-        if (dataset_audio_path(&c->dataset, u, path, sizeof path, NULL) || file_stamp(&now, path, NULL)) {
+        if (dataset_audio_stamp(&c->dataset, u, path, sizeof path, &now, NULL)) {
             f->no_audio++;
             continue;
         }

@@ -15,6 +15,7 @@
 #include "cache/features.h"
 #include "cache/places.h"
 #include "diag/voice/facts_file.h"
+#include "diag/voice/text_notes.h"
 #include "text/phonemes/tokens.h"
 #include "text/text.h"
 
@@ -224,7 +225,10 @@ static void gather(CorpusFacts *f, Records *r)
         from_stores(&c, &usable, r, u);
         if (!usable || !is_within_limits(in->cfg, u, &c))
             continue;
+        char note[64];
         c.symbols = sounds_of(&r->text, u);
+        c.text_hash = dataset_text_hash(u->text);
+        c.has_note = text_find_note(note, sizeof note, u->text);
         f->minutes += (c.kept > 0 ? c.kept : c.seconds) / 60;
         f->looked[f->count++] = c;
     }

@@ -21,6 +21,8 @@ typedef struct ClipFacts {      /* also as it is on disk, see facts_file.h */
     uint32_t utterance;
     int32_t is_measured; /* measure is known */
     int32_t has_voice;   /* voice is known */
+    int32_t has_note;    /* the text has one, see text_notes.h */
+    uint64_t text_hash;  /* dataset_text_hash */
 } ClipFacts;
 
 typedef struct CorpusFacts {

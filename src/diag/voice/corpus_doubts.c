@@ -161,7 +161,7 @@ static void judge_texts(Judging *j)
         return;
     }
     for (size_t i = 0; i < f->count; i++)
-        t[i] = (TextOf){dataset_text_hash(f->dataset->utterances[f->clip[i].utterance].text), (uint32_t)i};
+        t[i] = (TextOf){f->clip[i].text_hash, (uint32_t)i};
     qsort(t, f->count, sizeof *t, compare_texts);
     for (size_t i = 0; i < f->count; i++)
         different += i == 0 || t[i - 1].hash != t[i].hash;
@@ -182,12 +182,12 @@ static void judge_notes(Judging *j)
 {
     const CorpusFacts *f = j->f;
     Doubt *d = doubt_begin(j, DOUBT_NOTES, 1);
-    char note[64], first[64] = "";
+    char first[64] = "";
     for (size_t i = 0; i < f->count; i++) {
-        if (!text_find_note(note, sizeof note, f->dataset->utterances[f->clip[i].utterance].text))
+        if (!f->clip[i].has_note)
             continue;
         if (!d->clips)
-            snprintf(first, sizeof first, "%s", note);
+            text_find_note(first, sizeof first, f->dataset->utterances[f->clip[i].utterance].text);
         doubt_add(j, d, i, NAN, (double)i);
     }
     if (!d->clips)

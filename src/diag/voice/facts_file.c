@@ -12,7 +12,7 @@
 #define FACTS_FILE "clip.facts"
 #define FACTS_VERSION 1 /* count up when the same records give other facts */
 
-static_assert(sizeof(ClipFacts) == 120, "no padding: every byte of a clip is written");
+static_assert(sizeof(ClipFacts) == 136, "no padding: every byte of a clip is written");
 
 typedef struct FactsHead {
     char magic[8];
