@@ -13,9 +13,6 @@ static const StageInfo stages[] = {
         .name = "read",
         .keys = {{"read_ms", SIM_MS}},
         .cause = CAUSE_STORAGE,
-        .part = "storage",
-        .advice = "Put the dataset's cache on a faster disk (a local SSD), or halve what is read with "
-                  "mel_storage: float16.",
     },
     {
         .id = STAGE_DECODE,
@@ -23,9 +20,6 @@ static const StageInfo stages[] = {
         .keys = {{"decode_ms", SIM_MS}},
         .workers = 1,
         .cause = CAUSE_COMPUTE,
-        .subject = "Decoding",
-        .part = "decoding",
-        .advice = "All cores are at work: preprocessing_mode: precompute, or a machine with more cores.",
     },
     {
         .id = STAGE_H2D,
@@ -33,10 +27,6 @@ static const StageInfo stages[] = {
         .keys = {{"h2d_gbps", SIM_GBPS}, {"h2d_us", SIM_US}},
         .stream = STREAM_COPY,
         .cause = CAUSE_BANDWIDTH,
-        .subject = "The copy to the data device",
-        .part = "copies to the data device",
-        .advice = "Keep pin_memory on; mel_storage: float16 halves what is copied; look at the GPU's PCIe "
-                  "link (width, generation).",
     },
     {
         .id = STAGE_PREPROCESS,
@@ -45,10 +35,6 @@ static const StageInfo stages[] = {
         .stream = STREAM_WORK,
         .workers = 1,
         .cause = CAUSE_COMPUTE,
-        .subject = "Preprocessing",
-        .part = "preprocessing",
-        .advice = "preprocessing_mode: precompute takes the mel out of the run; a faster data device helps "
-                  "too.",
     },
     {
         .id = STAGE_PEER,
@@ -56,26 +42,17 @@ static const StageInfo stages[] = {
         .keys = {{"peer_gbps", SIM_GBPS}, {"peer_us", SIM_US}},
         .stream = STREAM_PEER,
         .cause = CAUSE_BANDWIDTH,
-        .subject = "The copy between the devices",
-        .part = "copies between the devices",
-        .advice = "Use one GPU for data and model, or GPUs with a direct link between them.",
     },
     {
         .id = STAGE_STEP,
         .name = "step",
         .keys = {{"step_ms", SIM_MS}, {"step_gbps", SIM_GBPS}},
         .cause = CAUSE_COMPUTE,
-        .part = "the step",
-        .advice = "The data side has reserve: only a faster step (mixed_precision, enable_graph_mode, a "
-                  "smaller model_size, a faster GPU) makes training faster.",
     },
     {
         .id = STAGE_SUM,
         .name = "sum",
         .cause = CAUSE_BANDWIDTH,
-        .subject = "The sum over ranks",
-        .part = "the sum over ranks",
-        .advice = "A faster link between the ranks, a larger batch_size for each of them, or fewer ranks.",
     },
 };
 _Static_assert(sizeof stages / sizeof *stages == STAGE_COUNT, "one row for each stage");

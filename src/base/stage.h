@@ -1,5 +1,5 @@
 /* stage.h - the stages of the pipeline, in the order in which a batch passes through them, and everything
- * that distinguishes them: names, words, the stream they run on. Counters, feeder, simulated machines and all
+ * that distinguishes them: names, the stream they run on. Counters, feeder, simulated machines and all
  * reports loop over this list. A new stage needs a line here, a row in stage.c, and its work (in
  * feeder_buffer.c if it runs on a stream of the feeder). Threads: any. */
 #ifndef MYXTTS_STAGE_H
@@ -60,9 +60,6 @@ typedef struct StageInfo {
     StageStream stream;
     int workers; /* 1 if the loader's workers compute it: always, or, if it has a stream, on the CPU */
     Cause cause; /* why it is too slow if more workers or buffers would not help */
-    const char *subject; /* "... is too slow"; NULL if the reports have a special sentence */
-    const char *part;    /* "... twice as fast" */
-    const char *advice;  /* what to do about the cause, apart from settings that the forecast knows */
 } StageInfo;
 
 const StageInfo *stage_info(StageId s);

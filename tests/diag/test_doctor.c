@@ -623,9 +623,30 @@ static void test_command(void **state)
     free(text);
 }
 
+/* Every stage and every cause has its words, in both languages, and no two the same. */
+static void test_stage_words(void **state)
+{
+    for (int m = MESSAGES_ENGLISH; m <= MESSAGES_PERSIAN; m++) {
+        words_choose((Messages)m);
+        for (int i = 0; i < STAGE_COUNT; i++)
+            for (int k = 0; k < i; k++) {
+                assert_string_not_equal(stage_subject((StageId)i), stage_subject((StageId)k));
+                assert_string_not_equal(stage_twice((StageId)i), stage_twice((StageId)k));
+                assert_string_not_equal(stage_advice((StageId)i), stage_advice((StageId)k));
+            }
+        for (int c = CAUSE_NONE; c <= CAUSE_SETTING; c++) {
+            assert_int_equal(cause_find(cause_name((Cause)c)), c);
+            for (int k = 0; k < c; k++)
+                assert_string_not_equal(cause_shown((Cause)c), cause_shown((Cause)k));
+        }
+    }
+    words_choose(MESSAGES_ENGLISH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stage_words),
         cmocka_unit_test(test_cycle_found),
         cmocka_unit_test(test_cycle_not_invented),
         cmocka_unit_test(test_autocorrelation),

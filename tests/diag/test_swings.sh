@@ -31,7 +31,7 @@ log_has diagnose_marks_it ' bad +step time variation|'"$busy"
 # 40 % in the step itself are told; stages that vary in front of it are what buffers are for.
 "$bin" diagnose "${corpus[@]}" --sim "step_ms=20,jitter=step:0.4,seed=5" --num-batches 200 >"$dir/log" 2>&1
 log_has diagnose_finds_some_jitter 'Step times vary by [0-9]+ %.*: the times of stage step jitter|'"$busy"
-log_lacks nothing_is_not_said 'Nothing holds the training up'
+log_lacks nothing_is_not_said 'Nothing slows the training down'
 ends_with diagnose_of_hidden_jitter 0 "$bin" diagnose "${corpus[@]}" --sim "step_ms=20,preprocess_ms=5,jitter=preprocess:0.4,seed=5" --num-batches 60
 log_lacks hidden_jitter_is_no_finding 'the times of stage'
 # Validations, samples and checkpoints between the steps: named, and no reason for a warning.
@@ -45,7 +45,7 @@ log_lacks sound_data_are_not_bad 'variation .*\[bad\]'
 
 # What the batch times have is named above the disk; what a step would not feel is neither good nor bad.
 ends_with profile_of_stalls 0 "$bin" profile data "${corpus[@]}" --sim read_ms=5,stall=read:10:100 --num-batches 100
-log_has stalls_are_what_limits_it '^verdict: .*what limits it are stalls of stage read, [0-9.]+ ms more every 10 batches|'"$busy"
+log_has stalls_are_what_limits_it '^verdict: .*it is limited by stalls of stage read, [0-9.]+ ms every 10 batches|'"$busy"
 log_lacks uneven_is_not_good 'variation .*\[good\]'
 "$bin" profile dual "${corpus[@]}" --sim step_ms=10,preprocess_ms=5 --num-steps 20 --native-loading false >"$dir/log" 2>&1
 log_has one_device_is_not_said 'one device +not forecast: with native_loading off'

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words/words.h"
 #include "cmd/line/output.h"
 
 static const CmdOption common[] = {
@@ -15,6 +16,8 @@ static const CmdOption common[] = {
     {"json", NULL, 0, FLAG_AT(CmdLine, json), "print JSON"},
     {"quiet", NULL, 0, FLAG_AT(CmdLine, quiet), "warnings and errors only"},
     {"verbose", NULL, 0, FLAG_AT(CmdLine, verbose), "more status lines"},
+    {"messages", "en|fa", TEXT_AT(CmdLine, messages), 0,
+     "language of findings and reports (Persian where LANG asks for it; JSON: English)"},
     {"help", NULL, 0, FLAG_AT(CmdLine, help), "this text"},
     {"help-all", NULL, 0, FLAG_AT(CmdLine, help_all), "this text with every key of the configuration"},
 };
@@ -316,6 +319,16 @@ static int check_places(const Parse *p, Err *err)
     return rc;
 }
 
+/* What was asked for; else as the environment has it, but for programs English. */
+static int choose_messages(const char *name, int json, Err *err)
+{
+    const int found = name ? words_find(name) : json ? MESSAGES_ENGLISH : (int)words_of_environment();
+    if (found < 0)
+        return err_set(err, ERR_USAGE, "--messages is '%s', but must be en or fa", name);
+    words_choose((Messages)found);
+    return 0;
+}
+
 /* Options may stand anywhere; whatever is left is positional. The configuration is loaded last. */
 int cmd_line_parse(CmdLine *line, const CmdUsage *usage, void *given, int argc, char **argv, Err *err)
 {
@@ -350,7 +363,9 @@ int cmd_line_parse(CmdLine *line, const CmdUsage *usage, void *given, int argc, 
         rc = line->json ? output_print(cmd_usage_json(argv[0], usage, line->help_all), 6, err)
                         : print_help_text(usage, line->help_all, err);
     } else if (rc == 0) {
-        rc = config_load(&line->cfg, line->config_path, p.config_count, p.config, err);
+        rc = choose_messages(line->messages, line->json, err);
+        if (rc == 0)
+            rc = config_load(&line->cfg, line->config_path, p.config_count, p.config, err);
         if (rc == 0)
             rc = check_places(&p, err);
     }

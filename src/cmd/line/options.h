@@ -2,7 +2,7 @@
  * A command lists its own options in a table of constants, which help, manual and shell completion read too.
  * All keys of the configuration ("--batch-size 16") are passed on to config_load; the rest are positional
  * arguments. "--" ends the options; "-" is positional. All commands have these:
- *   - --config FILE, --json, --quiet, --verbose
+ *   - --config FILE, --json, --quiet, --verbose, --messages en|fa (words.h)
  *   - --help (own options), --help-all (also every key of the configuration); both as JSON with --json
  *
  *     typedef struct Given {
@@ -74,6 +74,7 @@ typedef struct CmdUsage {
 typedef struct CmdLine {
     Config cfg;              /* loaded and checked, unless help is set */
     const char *config_path; /* NULL: no file was given */
+    const char *messages;    /* language of findings; NULL: as the environment has it */
     int json, quiet, verbose;
     int help;        /* 1: --help was given, and the help has been printed */
     int help_all;    /* 1: it was --help-all */

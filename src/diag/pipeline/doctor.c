@@ -2,13 +2,12 @@
 #include "diag/pipeline/doctor.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/plural.h"
+#include "base/words/words.h"
 #include "diag/report/thresholds.h"
 #include "pipeline/policy.h"
 
@@ -36,6 +35,43 @@ const char *cause_name(Cause c)
     return names[c];
 }
 
+Cause cause_find(const char *name)
+{
+    for (int c = CAUSE_NONE; c <= CAUSE_SETTING; c++)
+        if (strcmp(name, cause_name((Cause)c)) == 0)
+            return (Cause)c;
+    return CAUSE_NONE;
+}
+
+const char *cause_shown(Cause c)
+{
+    static const Word shown[] = {
+        [CAUSE_NONE] = SAY_CAUSE_NONE,           [CAUSE_STORAGE] = SAY_CAUSE_STORAGE,
+        [CAUSE_WORKERS] = SAY_CAUSE_WORKERS,     [CAUSE_BUFFERS] = SAY_CAUSE_BUFFERS,
+        [CAUSE_BANDWIDTH] = SAY_CAUSE_BANDWIDTH, [CAUSE_COMPUTE] = SAY_CAUSE_COMPUTE,
+        [CAUSE_STALL] = SAY_CAUSE_STALL,         [CAUSE_OUTLIERS] = SAY_CAUSE_OUTLIERS,
+        [CAUSE_SETTING] = SAY_CAUSE_SETTING,
+    };
+    return word(shown[c]);
+}
+
+/* What people read about a stage: "Decoding is too slow", "decoding twice as fast", and what to do about it.
+ */
+static const struct {
+    Word subject, twice, advice;
+} stage_words[STAGE_COUNT] = {
+    [STAGE_READ] = {SAY_STAGE_READ, SAY_TWICE_READ, SAY_ADVICE_READ},
+    [STAGE_DECODE] = {SAY_STAGE_DECODE, SAY_TWICE_DECODE, SAY_ADVICE_DECODE},
+    [STAGE_H2D] = {SAY_STAGE_H2D, SAY_TWICE_H2D, SAY_ADVICE_H2D},
+    [STAGE_PREPROCESS] = {SAY_STAGE_PREPROCESS, SAY_TWICE_PREPROCESS, SAY_ADVICE_PREPROCESS},
+    [STAGE_PEER] = {SAY_STAGE_PEER, SAY_TWICE_PEER, SAY_ADVICE_PEER},
+    [STAGE_STEP] = {SAY_STAGE_STEP, SAY_TWICE_STEP, SAY_ADVICE_STEP},
+    [STAGE_SUM] = {SAY_STAGE_SUM, SAY_TWICE_SUM, SAY_ADVICE_SUM},
+};
+const char *stage_subject(StageId s) { return word(stage_words[s].subject); }
+const char *stage_twice(StageId s) { return word(stage_words[s].twice); }
+const char *stage_advice(StageId s) { return word(stage_words[s].advice); }
+
 /* The trace that holds a stage's own time. */
 TraceId stage_trace(StageId s) { return (TraceId)(TRACE_STAGE + s); }
 
@@ -57,16 +93,10 @@ int stage_present(const Observation *o, StageId s)
     return stream == STREAM_PEER ? o->two_devices : !o->host_data || is_work_of_workers(o, s);
 }
 
-/* One more sentence; what does not fit is left out. */
-static void add_evidence(Verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add_evidence(Verdict *v, const char *fmt, ...)
+/* Room for one more sentence; the last one is written over when there is none. */
+static char *new_evidence(Verdict *v)
 {
-    if (v->evidence_count == MOST_EVIDENCE)
-        return;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(v->evidence[v->evidence_count++], sizeof v->evidence[0], fmt, args);
-    va_end(args);
+    return v->evidence[v->evidence_count < MOST_EVIDENCE ? v->evidence_count++ : MOST_EVIDENCE - 1];
 }
 
 double stage_period(const Observation *o, StageId s)
@@ -285,166 +315,149 @@ static int is_costly(const Verdict *v, const Observation *o)
 /* What it means that a switch is off. */
 static const char *flag_words(const char *flag)
 {
-    if (strcmp(flag, "prefetch_to_gpu") == 0)
-        return "a batch is copied only when the step needs it";
-    if (strcmp(flag, "optimize_cpu_gpu_overlap") == 0)
-        return "copy, preprocessing and step run one after the other";
-    return "copies stand in line behind other work of the data device";
+    return word(strcmp(flag, "prefetch_to_gpu") == 0            ? SAY_NO_PREFETCH
+                : strcmp(flag, "optimize_cpu_gpu_overlap") == 0 ? SAY_NO_OVERLAP
+                                                                : SAY_SHARED_COPY);
+}
+
+/* Of a pipeline that nothing consumes the batches of. */
+static void write_alone(Verdict *v, const Observation *o)
+{
+    const char *stage = v->stage >= 0 ? stage_name((StageId)v->stage) : word(SAY_CAUSE_NONE);
+    if (v->cause == CAUSE_STALL)
+        say(v->sentence, sizeof v->sentence, SAY_ALONE_STALLS, o->utterances_per_s, stage,
+            1e3 * v->cycle[v->stage].excess, v->period);
+    else
+        say(v->sentence, sizeof v->sentence, SAY_ALONE_STAGE, o->utterances_per_s, stage,
+            cause_shown(v->cause));
+}
+
+/* A stage that is too slow, or the step where nothing is. */
+static void write_slow(Verdict *v, const Observation *o)
+{
+    char *out = v->sentence;
+    const size_t cap = sizeof v->sentence;
+    const double wait = 100 * o->wait_share, period = 1e3 * stage_period(o, (StageId)v->stage);
+    if (v->cause == CAUSE_STORAGE)
+        say(out, cap, SAY_SLOW_DISK, 1e3 * stage_period(o, STAGE_READ), wait);
+    else if (v->stage == STAGE_STEP)
+        say(out, cap, SAY_STEP_LIMITS, period, wait);
+    else
+        say(out, cap, SAY_STAGE_SLOW, stage_subject((StageId)v->stage), period, wait);
+}
+
+static void write_few_workers(Verdict *v, const Observation *o)
+{
+    const double wait = 100 * o->wait_share, period = 1e3 * stage_period(o, STAGE_DECODE);
+    if (o->report.workers == 0)
+        say(v->sentence, sizeof v->sentence, SAY_NO_WORKERS, period, wait);
+    else
+        say_count(v->sentence, sizeof v->sentence, SAY_FEW_WORKERS, o->report.workers, o->report.workers,
+                  period, wait);
 }
 
 /* One sentence that a user can act on, with the number that proves it. */
 static void write_sentence(Verdict *v, const Observation *o)
 {
     const char *stage = v->stage >= 0 ? stage_name((StageId)v->stage) : "";
-    double wait = 100 * o->wait_share;
+    const double wait = 100 * o->wait_share, busy = 100 * o->busy_share;
     const Cycle *c = v->stage >= 0 ? &v->cycle[v->stage] : NULL;
     char *out = v->sentence;
     const size_t cap = sizeof v->sentence;
     if (v->disturbed) {
-        snprintf(
-            out, cap,
-            "Too disturbed to judge: other programs use the cores, and threads of this one stood in line "
-            "for them, %.0f ms in every second. Ask again when the machine is quiet.",
-            1e3 * o->disturbed);
+        say(out, cap, SAY_DISTURBED, 1e3 * o->disturbed);
         return;
     }
     if (o->synchronous && v->cause != CAUSE_NONE && v->stage != STAGE_STEP) {
-        snprintf(out, cap,
-                 "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the "
-                 "model device waits %.1f %% of the time; the longest part of it is stage %s.",
-                 wait, stage);
-        return;
-    }
-    if (o->no_step && v->cause == CAUSE_STALL) {
-        snprintf(out, cap,
-                 "The pipeline alone gives %.0f utterances/s; what limits it are stalls of stage %s, %.1f ms "
-                 "more every %d batches. Whether that is too little the training step decides: `myxtts "
-                 "diagnose`.",
-                 o->utterances_per_s, stage, 1e3 * c->excess, v->period);
+        say(out, cap, SAY_NOTHING_OVERLAPS, wait, stage);
         return;
     }
     if (o->no_step) {
-        snprintf(
-            out, cap,
-            "The pipeline alone gives %.0f utterances/s; what limits it is stage %s (%s). Whether that is "
-            "too little the training step decides: `myxtts diagnose`.",
-            o->utterances_per_s, v->stage >= 0 ? stage : "none", cause_name(v->cause));
+        write_alone(v, o);
         return;
     }
     switch (v->cause) {
     case CAUSE_NONE:
-        if (swing_is_fault(&v->swing)) {
-            snprintf(out, cap,
-                     "No stage holds the training up, but its steps come unevenly: the model device is busy "
-                     "%.1f %% of the time and waits %.1f %%.",
-                     100 * o->busy_share, wait);
-            break;
-        }
-        snprintf(
-            out, cap,
-            "Nothing holds the training up: the model device is busy %.1f %% of the time and waits %.1f %%.",
-            100 * o->busy_share, wait);
-        break;
-    case CAUSE_STORAGE:
-        snprintf(out, cap,
-                 "The disk holds the training up: reading takes %.1f ms a batch, and the model device waits "
-                 "%.1f %% of the time.",
-                 1e3 * stage_period(o, STAGE_READ), wait);
+        if (swing_is_fault(&v->swing))
+            say(out, cap, SAY_UNEVEN, busy, wait);
+        else
+            say(out, cap, SAY_ALL_WELL, busy, wait);
         break;
     case CAUSE_WORKERS:
-        if (o->report.workers == 0)
-            snprintf(out, cap,
-                     "There are no loader workers: the feeder itself needs %.1f ms to load a batch, and the "
-                     "model device waits %.1f %% of the time.",
-                     1e3 * stage_period(o, STAGE_DECODE), wait);
-        else
-            snprintf(out, cap,
-                     "Too few loader workers: %d of them need %.1f ms a batch, and the model device waits "
-                     "%.1f %% of the time.",
-                     o->report.workers, 1e3 * stage_period(o, STAGE_DECODE), wait);
+        write_few_workers(v, o);
         break;
     case CAUSE_BUFFERS:
-        snprintf(out, cap,
-                 "Too few buffers: no stage is busy all the time, but %s (and what lies between it and the "
-                 "step) varies or takes longer than %d host slots and %d device buffers can cover; the model "
-                 "device waits %.1f %% of the time.",
-                 stage, o->report.slots, o->report.buffers, wait);
+        say(out, cap, SAY_FEW_BUFFERS, stage, o->report.slots, o->report.buffers, wait);
         break;
+    case CAUSE_STORAGE:
     case CAUSE_BANDWIDTH:
     case CAUSE_COMPUTE:
-        if (v->stage == STAGE_STEP)
-            snprintf(out, cap,
-                     "The step is the limit, everything else has reserve: %.1f ms a batch; the model device "
-                     "waits %.1f %% of the time.",
-                     1e3 * stage_period(o, STAGE_STEP), wait);
-        else
-            snprintf(out, cap,
-                     "%s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
-                     stage_info((StageId)v->stage)->subject, 1e3 * stage_period(o, (StageId)v->stage), wait);
+        write_slow(v, o);
         break;
     case CAUSE_SETTING:
-        snprintf(out, cap,
-                 "%s is off: %s, and the model device waits %.1f %% of the time. Nothing else is as much in "
-                 "the way.",
-                 v->flag, flag_words(v->flag), wait);
+        say(out, cap, SAY_FLAG_OFF, v->flag, flag_words(v->flag), wait);
         break;
     case CAUSE_STALL:
-        snprintf(out, cap,
-                 "Stage %s stalls every %d steps: %.1f ms instead of %.1f ms; without that training would be "
-                 "%.2f times as fast.",
-                 stage, v->period, 1e3 * (c->usual + c->excess), 1e3 * c->usual, v->steady_gain[v->stage]);
+        say(out, cap, SAY_STALLS, stage, v->period, 1e3 * (c->usual + c->excess), 1e3 * c->usual,
+            v->steady_gain[v->stage]);
         break;
     case CAUSE_OUTLIERS:
-        snprintf(out, cap,
-                 "A few batches take far longer than the rest in stage %s (%lld of %lld): without them "
-                 "training would be %.2f times as fast. Long clips do that.",
-                 stage, (long long)v->outliers[v->stage], (long long)o->n, v->steady_gain[v->stage]);
+        say(out, cap, SAY_OUTLIERS, stage, (long long)v->outliers[v->stage], (long long)o->n,
+            v->steady_gain[v->stage]);
         break;
     }
+}
+
+/* The stage that is named, and the step. */
+static void prove_stages(Verdict *v, const Observation *o)
+{
+    const size_t cap = sizeof v->evidence[0];
+    for (int s = 0; s < STAGE_COUNT; s++) {
+        const char *name = stage_name((StageId)s);
+        double own = 1e3 * observation_mean(o, stage_trace((StageId)s)), used = 100 * v->present.used[s];
+        if (s == STAGE_STEP && !o->no_step)
+            say(new_evidence(v), cap, SAY_PROOF_STEP, own, used);
+        else if (s != v->stage || s == STAGE_STEP)
+            continue;
+        else if (o->no_step)
+            say(new_evidence(v), cap, SAY_PROOF_STAGE_ALONE, name, own, used, v->stage_gain[s]);
+        else
+            say(new_evidence(v), cap, SAY_PROOF_STAGE, name, own, used, v->stage_gain[s]);
+    }
+}
+
+/* Who waited for whom, and how many batches were ready. */
+static void prove_queues(Verdict *v, const Observation *o)
+{
+    const size_t cap = sizeof v->evidence[0];
+    const StageSnapshot *h = &o->stages[STAGE_H2D];
+    double all = h->busy + h->blocked_in + h->blocked_out, host = 0, device = 0;
+    if (all > 0)
+        say(new_evidence(v), cap, SAY_PROOF_FEEDER, 100 * h->blocked_in / all, 100 * h->blocked_out / all);
+    for (int64_t k = o->from; k < o->n; k++) {
+        host += (double)o->host_ready[k];
+        device += (double)o->device_ready[k];
+    }
+    say_count(new_evidence(v), cap, SAY_PROOF_STOCK, o->report.slots, host / (double)(o->n - o->from),
+              o->report.slots, device / (double)(o->n - o->from), o->report.buffers);
 }
 
 /* What the sentence rests on, line by line. */
 static void write_evidence(Verdict *v, const Observation *o)
 {
-    for (int s = 0; s < STAGE_COUNT; s++) {
-        double own = 1e3 * observation_mean(o, stage_trace((StageId)s)), used = 100 * v->present.used[s];
-        if (s == v->stage && s != STAGE_STEP)
-            add_evidence(v,
-                         "%s: %.2f ms a batch, at work %.0f %% of the time; %s would be %.2f times as "
-                         "fast if it took no time",
-                         stage_name((StageId)s), own, used, o->no_step ? "the pipeline" : "training",
-                         v->stage_gain[s]);
-        else if (s == STAGE_STEP && !o->no_step)
-            add_evidence(v, "step: %.2f ms a batch, at work %.0f %% of the time", own, used);
-    }
-    const StageSnapshot *h = &o->stages[STAGE_H2D];
-    double all = h->busy + h->blocked_in + h->blocked_out;
-    if (all > 0)
-        add_evidence(
-            v, "the feeder waited %.0f %% of the time for loaded batches and %.0f %% for device buffers",
-            100 * h->blocked_in / all, 100 * h->blocked_out / all);
-    double host = 0, device = 0;
-    for (int64_t k = o->from; k < o->n; k++) {
-        host += (double)o->host_ready[k];
-        device += (double)o->device_ready[k];
-    }
-    add_evidence(v,
-                 "in stock: %.1f of %d host slot%s, and %.1f batches in %d device buffers beside the one in "
-                 "work, on the average",
-                 host / (double)(o->n - o->from), o->report.slots, plural((uint64_t)o->report.slots),
-                 device / (double)(o->n - o->from), o->report.buffers);
+    const size_t cap = sizeof v->evidence[0];
+    prove_stages(v, o);
+    prove_queues(v, o);
     for (int s = 0; s < STAGE_COUNT; s++)
         if (v->cycle[s].period)
-            add_evidence(v, "%s takes %.1f ms more every %d batches (seen %d times)", stage_name((StageId)s),
-                         1e3 * v->cycle[s].excess, v->cycle[s].period, v->cycle[s].hits);
+            say(new_evidence(v), cap, SAY_PROOF_CYCLE, stage_name((StageId)s), 1e3 * v->cycle[s].excess,
+                v->cycle[s].period, v->cycle[s].hits);
     if (o->cpu_share >= 0)
-        add_evidence(v, "host CPU %.0f %% of %d core%s", 100 * o->cpu_share, o->cores,
-                     plural((uint64_t)o->cores));
-    add_evidence(v,
-                 "self-check: the model of the pipeline gives %.2f ms a batch for the present settings, "
-                 "measured %.2f ms (%+.1f %%)%s",
-                 1e3 * v->present.period, 1e3 * o->period, 100 * v->check,
-                 v->trusted ? "" : "; the forecasts are not to be trusted");
+        say_count(new_evidence(v), cap, SAY_PROOF_CPU, o->cores, 100 * o->cpu_share, o->cores);
+    char *check = new_evidence(v);
+    say(check, cap, SAY_PROOF_CHECK, 1e3 * v->present.period, 1e3 * o->period, 100 * v->check);
+    if (!v->trusted)
+        say_more(check, cap, SAY_PROOF_UNTRUSTED);
 }
 
 /* The model is checked, every stage is taken away in it, and what explains the waiting is named. */

@@ -22,10 +22,15 @@
 #include "diag/pipeline/forecast.h"
 #include "diag/pipeline/swings.h"
 
-const char *cause_name(Cause c); /* as in JSON */
+const char *cause_name(Cause c);      /* as in JSON */
+Cause cause_find(const char *name);   /* CAUSE_NONE for anything else */
+const char *cause_shown(Cause c);     /* as people read it, as are these: */
+const char *stage_subject(StageId s); /* "... is too slow" */
+const char *stage_twice(StageId s);   /* "... twice as fast" */
+const char *stage_advice(StageId s);  /* what to do, apart from settings that the forecast knows */
 
 typedef struct Gain {
-    char change[96];  /* "num_workers: 8", "storage twice as fast" */
+    char change[160]; /* "num_workers: 8", "storage twice as fast" */
     char key[40];     /* the setting to change; "" for a what-if */
     char value[40];   /* its new value; "" for a what-if */
     int what_if;      /* StageId that would be twice as fast; -1: it is a setting */
@@ -40,8 +45,9 @@ typedef struct Wall {
     int period;         /* of a stall, in steps; 0: none */
     double gain_alone;  /* throughput without this wall / now */
     double gain_so_far; /* throughput without this wall and all before it / now */
-    char evidence[200]; /* what it takes, when the walls before it are gone */
-    char remedy[280];   /* a setting, or what to change in the machine */
+    char evidence[500]; /* what it takes, when the walls before it are gone */
+    char remedy[500];   /* a setting, or what to change in the machine */
+    int is_setting;     /* 1: the remedy is the best of the gains */
 } Wall;
 
 #define MOST_WALLS 8
@@ -54,8 +60,8 @@ typedef struct Verdict {
     Cause cause;
     int period;       /* of a stall, in steps; 0: none */
     const char *flag; /* the switch that is off, with CAUSE_SETTING; otherwise NULL */
-    char sentence[400];
-    char evidence[MOST_EVIDENCE][320];
+    char sentence[800];
+    char evidence[MOST_EVIDENCE][500];
     int evidence_count;
     Gain gains[MOST_GAINS]; /* settings first, then what-ifs */
     int gain_count;

@@ -198,7 +198,7 @@ static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
         if (rc)
             break;
         Gain *g = add_gain(v);
-        snprintf(g->change, sizeof g->change, "%s twice as fast", stage_info((StageId)i)->part);
+        snprintf(g->change, sizeof g->change, "%s", stage_twice((StageId)i));
         g->what_if = i;
         g->predicted = f.gain;
     }

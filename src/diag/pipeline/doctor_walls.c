@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/words/words.h"
 #include "diag/pipeline/doctor.h"
 #include "diag/report/thresholds.h"
 #include "pipeline/policy.h"
@@ -110,53 +111,46 @@ static int gain_alone(double *gain, const Verdict *now, const Observation *o, co
 
 static void write_evidence(Wall *wall, const Verdict *v, const Observation *w)
 {
+    char *out = wall->evidence;
     const size_t cap = sizeof wall->evidence;
     const Cycle *c = &v->cycle[v->stage];
-    double period = 1e3 * stage_period(w, (StageId)v->stage), wait = 100 * v->present.wait_share;
+    const double period = 1e3 * stage_period(w, (StageId)v->stage);
     if (v->cause == CAUSE_STALL)
-        snprintf(wall->evidence, cap, "%.1f ms instead of %.1f ms every %d batches, seen %d times",
-                 1e3 * (c->usual + c->excess), 1e3 * c->usual, c->period, c->hits);
+        say(out, cap, SAY_WALL_STALL, 1e3 * (c->usual + c->excess), 1e3 * c->usual, c->period, c->hits);
     else if (v->cause == CAUSE_OUTLIERS)
-        snprintf(wall->evidence, cap, "%lld of %lld batches take far longer than the others",
-                 (long long)v->outliers[v->stage], (long long)w->n);
+        say(out, cap, SAY_WALL_OUTLIERS, (long long)v->outliers[v->stage], (long long)w->n);
     else if (v->cause == CAUSE_SETTING)
-        snprintf(wall->evidence, cap, "%s is off", v->flag);
+        say(out, cap, SAY_WALL_SETTING, v->flag);
     else if (w->synchronous)
-        snprintf(wall->evidence, cap, "the trainer itself needs %.1f ms a batch for it",
-                 1e3 * observation_mean(w, stage_trace((StageId)v->stage)));
+        say(out, cap, SAY_WALL_TRAINER, 1e3 * observation_mean(w, stage_trace((StageId)v->stage)));
     else if (v->cause == CAUSE_WORKERS)
-        snprintf(wall->evidence, cap, "%d worker%s need%s %.1f ms a batch", w->report.workers,
-                 w->report.workers == 1 ? "" : "s", w->report.workers == 1 ? "s" : "", period);
+        say_count(out, cap, SAY_WALL_WORKERS, w->report.workers, w->report.workers, period);
     else if (v->cause == CAUSE_BUFFERS)
-        snprintf(wall->evidence, cap, "%d host slots and %d device buffers do not cover how it varies",
-                 w->report.slots, w->report.buffers);
+        say(out, cap, SAY_WALL_BUFFERS, w->report.slots, w->report.buffers);
     else
-        snprintf(wall->evidence, cap, "%.1f ms a batch, at work %.0f %% of the time", period,
-                 100 * v->present.used[v->stage]);
-    size_t n = strlen(wall->evidence);
+        say(out, cap, SAY_WALL_SLOW, period, 100 * v->present.used[v->stage]);
     if (!w->no_step)
-        snprintf(wall->evidence + n, cap - n, "; the model device waits %.1f %% of the time", wait);
+        say_more(out, cap, SAY_WALL_WAITS, 100 * v->present.wait_share);
 }
 
 /* A setting that gives most of it; else what can be done about the machine. */
 static void write_remedy(Wall *wall, const Verdict *v, const Observation *w, int synchronous, double gain)
 {
-    const char *advice = stage_info((StageId)v->stage)->advice;
-    if (v->best >= 0 && (synchronous || v->gains[v->best].predicted - 1 >= MOST_OF_IT * (gain - 1))) {
-        snprintf(wall->remedy, sizeof wall->remedy, "Set %s.", v->gains[v->best].change);
+    const char *advice = stage_advice((StageId)v->stage);
+    wall->is_setting =
+        v->best >= 0 && (synchronous || v->gains[v->best].predicted - 1 >= MOST_OF_IT * (gain - 1));
+    if (wall->is_setting) {
+        say(wall->remedy, sizeof wall->remedy, SAY_SET_THIS, v->gains[v->best].change);
         return;
     }
     if (v->cause == CAUSE_WORKERS)
-        advice = w->on_the_fly ? "preprocessing_mode: precompute decodes every clip once, before training."
-                               : "A machine with more cores.";
+        advice = word(w->on_the_fly ? SAY_ADVICE_PRECOMPUTE : SAY_ADVICE_CORES);
     else if (v->cause == CAUSE_BUFFERS)
-        advice = "More of both: prefetch_buffer_size and pipeline_buffer_size.";
+        advice = word(SAY_ADVICE_BUFFERS);
     else if (v->cause == CAUSE_STALL)
-        advice = "Look for what comes back at that rate: a background job, a flush, a garbage "
-                 "collection, the network file system. More buffers hide what is short.";
+        advice = word(SAY_ADVICE_STALL);
     else if (v->cause == CAUSE_OUTLIERS)
-        advice = "Look at the longest clips: a smaller max_mel_frames or more length_buckets evens the "
-                 "batches out.";
+        advice = word(SAY_ADVICE_OUTLIERS);
     snprintf(wall->remedy, sizeof wall->remedy, "%s", advice);
 }
 

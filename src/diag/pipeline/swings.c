@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/words/words.h"
 #include "diag/pipeline/cycles.h"
 #include "diag/pipeline/doctor.h"
 
@@ -234,42 +235,44 @@ static int look(Swing *s, Work *w, Err *err)
     return f.wait_share < threshold(LIMIT_WAIT)->good;
 }
 
+static void write_advice(Swing *s)
+{
+    const size_t cap = sizeof s->advice;
+    if (s->kind == SWING_PERIODIC)
+        say(s->advice, cap, SAY_SWING_FIND_CYCLE, s->period);
+    else if (s->kind == SWING_JITTER && s->stage == STAGE_STEP)
+        say(s->advice, cap, SAY_SWING_FIND_STEP);
+    else if (s->kind == SWING_JITTER)
+        say(s->advice, cap, SAY_SWING_FIND_STAGE, s->stage >= 0 ? stage_name((StageId)s->stage) : "");
+}
+
 static void write_words(Swing *s, const Observation *o)
 {
-    char lengths[120] = "";
-    if (s->by_lengths >= WORTH_SAYING)
-        snprintf(lengths, sizeof lengths, ", of which the lengths of the clips explain %.0f %%",
-                 100 * s->by_lengths);
     const char *stage = s->stage >= 0 ? stage_name((StageId)s->stage) : "";
-    double shown = 100 * (o->no_step ? s->rest : s->variation);
-    const char *times = s->assumed ? "The step times of a trainer would" : "Step times";
-    if (s->kind == SWING_LENGTHS)
-        snprintf(s->sentence, sizeof s->sentence,
-                 "%s vary by %.0f %%, and the lengths of the clips explain %.0f %% of that%s.", times,
-                 s->usual > 0 ? 100 * s->usual : shown, 100 * s->by_lengths,
-                 s->usual > 0 ? ", apart from a few that are far longer" : "");
-    else if (s->kind == SWING_PERIODIC)
-        snprintf(s->sentence, sizeof s->sentence,
-                 "%s vary by %.0f %%%s: stage %s takes longer every %d steps.", times, shown, lengths, stage,
-                 s->period);
-    else if (s->kind == SWING_JITTER)
-        snprintf(s->sentence, sizeof s->sentence,
-                 "%s vary by %.0f %%%s: the times of stage %s jitter, without a rule.", times, shown, lengths,
-                 stage);
+    const double shown = 100 * (o->no_step ? s->rest : s->variation), lengths = 100 * s->by_lengths;
+    char *out = s->sentence;
+    const size_t cap = sizeof s->sentence;
+    write_advice(s);
+    if (s->kind == SWING_NONE)
+        return;
+    if (s->kind == SWING_LENGTHS && s->usual > 0) {
+        say(out, cap, SAY_SWING_LENGTHS_RARE, 100 * s->usual, lengths);
+        return;
+    }
+    if (s->kind == SWING_LENGTHS) {
+        say(out, cap, SAY_SWING_LENGTHS, shown, lengths);
+        return;
+    }
+    if (s->assumed)
+        say(out, cap, SAY_SWING_WOULD_VARY, shown);
+    else
+        say(out, cap, SAY_SWING_VARY, shown);
+    if (s->by_lengths >= WORTH_SAYING)
+        say_more(out, cap, SAY_SWING_EXPLAINED, lengths);
     if (s->kind == SWING_PERIODIC)
-        snprintf(s->advice, sizeof s->advice,
-                 "Look for what comes back every %d steps: a background job, a flush, a garbage collection, "
-                 "the network file system.",
-                 s->period);
-    else if (s->kind == SWING_JITTER && s->stage == STAGE_STEP)
-        snprintf(
-            s->advice, sizeof s->advice,
-            "Look for other work on the model device, and for a clock that changes (power, temperature).");
-    else if (s->kind == SWING_JITTER)
-        snprintf(s->advice, sizeof s->advice,
-                 "Larger prefetch_buffer_size and pipeline_buffer_size even it out; look for other work on "
-                 "what stage %s uses.",
-                 stage);
+        say_more(out, cap, SAY_SWING_PERIODIC, stage, s->period);
+    else
+        say_more(out, cap, SAY_SWING_JITTER, stage);
 }
 
 /* More than this is jitter. Stages before the step may vary more: buffers take some of it. */

@@ -27,8 +27,8 @@ typedef struct Swing {
     int stage;     /* StageId; -1: none */
     int period;    /* steps; 0: none */
     Status status; /* of the variation */
-    char sentence[300];
-    char advice[240];
+    char sentence[500];
+    char advice[500];
 } Swing;
 
 const char *swing_name(SwingKind kind); /* as in JSON */

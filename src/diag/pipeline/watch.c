@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/words/words.h"
 #include "diag/report/thresholds.h"
 #include "train/log/run_log.h"
 
@@ -60,10 +61,11 @@ void watch_note(const Watch *w, int64_t step, const char *text)
 static void write_finding(char *out, size_t cap, const Verdict *v, double wait)
 {
     *out = 0;
-    if (threshold_judge(LIMIT_WAIT, wait) != STATUS_GOOD && verdict_has_fault(v))
-        snprintf(out, cap, "the model device waited %.0f %% of the time for data: %s%s%s", 100 * wait,
-                 v->sentence, v->best >= 0 ? " Try " : "", v->best >= 0 ? v->gains[v->best].change : "");
-    else if (swing_is_fault(&v->swing))
+    if (threshold_judge(LIMIT_WAIT, wait) != STATUS_GOOD && verdict_has_fault(v)) {
+        say(out, cap, SAY_WATCH_WAITED, 100 * wait, v->sentence);
+        if (v->best >= 0)
+            say_more(out, cap, SAY_WATCH_TRY, v->gains[v->best].change);
+    } else if (swing_is_fault(&v->swing))
         snprintf(out, cap, "%s %s", v->swing.sentence, v->swing.advice);
 }
 
@@ -72,7 +74,7 @@ static void judge_speed(Watch *w)
 {
     Verdict *v = mem_calloc(1, sizeof *v);
     Err err = {0};
-    char finding[1000];
+    char finding[1400];
     if (v && doctor_judge(v, &w->seen, &err) == 0) {
         write_finding(finding, sizeof finding, v, w->wait);
         if (*finding) {

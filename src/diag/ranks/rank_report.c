@@ -68,7 +68,7 @@ static const char *remedy(const RanksVerdict *v)
     if (v->stage == STAGE_STEP)
         return "Look at that GPU: its clock and temperature (nvidia-smi), other programs on it, or a slower "
                "model.";
-    return stage_info((StageId)v->stage)->advice;
+    return stage_advice((StageId)v->stage);
 }
 
 static json_t *section_of(const RanksVerdict *v)

@@ -8,32 +8,36 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/words/words.h"
+#include "diag/pipeline/doctor.h"
 #include "diag/report/html_style.h"
 #include "picture/svg.h"
 
 #define MOST_PICTURE_BYTES ((size_t)16 << 20)
 
 /* A status of the report: its name in JSON and CSS, and as people read it. */
-typedef struct Word {
-    const char *name, *shown;
+typedef struct Chip {
+    const char *name;
+    Word shown;
     int rank; /* how bad */
-} Word;
+} Chip;
 
-static const Word statuses[] = {{"good", "good", 2},
-                                {"acceptable", "acceptable", 3},
-                                {"bad", "bad", 4},
-                                {"info", "info", 0},
-                                {"unknown", "not measured", 1}};
-static const Word severities[] = {{"error", "error", 4}, {"warning", "warning", 3}, {"note", "note", 0}};
+static const Chip statuses[] = {{"good", SAY_STATUS_GOOD, 2},
+                                {"acceptable", SAY_STATUS_ACCEPTABLE, 3},
+                                {"bad", SAY_STATUS_BAD, 4},
+                                {"info", SAY_STATUS_INFO, 0},
+                                {"unknown", SAY_NOT_MEASURED, 1}};
+static const Chip severities[] = {
+    {"error", SAY_SEVERITY_ERROR, 4}, {"warning", SAY_SEVERITY_WARNING, 3}, {"note", SAY_SEVERITY_NOTE, 0}};
 
-static const Word *find_word(const Word *words, size_t n, const char *name)
+static const Chip *find_chip(const Chip *chips, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
-        if (strcmp(words[i].name, name) == 0)
-            return &words[i];
+        if (strcmp(chips[i].name, name) == 0)
+            return &chips[i];
     return NULL;
 }
-#define word_of(table, name) find_word(table, sizeof(table) / sizeof *(table), name)
+#define chip_of(table, name) find_chip(table, sizeof(table) / sizeof *(table), name)
 
 /* Text of any value: strings as they are, numbers short, the rest nothing. */
 static void put(Buf *b, const json_t *v)
@@ -61,21 +65,44 @@ static const char *string(const json_t *o, const char *key)
     return s ? s : "";
 }
 
+static int is_persian_page(void) { return words_chosen() == MESSAGES_PERSIAN; }
+
+/* Letters of Arabic script. */
+static int has_persian(const char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s >= 0xD8 && (unsigned char)*s <= 0xDB)
+            return 1;
+    return 0;
+}
+
+/* An English page lets each text choose its direction. In a Persian one all begin at the right, and what is
+ * not Persian is read from left to right where it stands. */
+static const char *auto_dir(void) { return is_persian_page() ? "" : " dir=\"auto\""; }
+
+static void show(Buf *b, const json_t *v)
+{
+    const int apart = is_persian_page() && !(json_is_string(v) && has_persian(json_string_value(v)));
+    buf_str(b, apart ? "<bdi dir=\"ltr\">" : "");
+    put(b, v);
+    buf_str(b, apart ? "</bdi>" : "");
+}
+
 /* <tag>value</tag>; nothing where there is no value. attributes begin with a space, or are "". */
 static void element(Buf *b, const char *tag, const char *attributes, const json_t *v)
 {
     if (!filled(v))
         return;
-    buf_printf(b, "<%s dir=\"auto\"%s>", tag, attributes);
-    put(b, v);
+    buf_printf(b, "<%s%s%s>", tag, auto_dir(), attributes);
+    show(b, v);
     buf_printf(b, "</%s>", tag);
 }
 
 /* A small coloured label. */
-static void chip(Buf *b, const Word *w)
+static void chip(Buf *b, const Chip *w)
 {
     if (w)
-        buf_printf(b, "<span class=\"chip %s\">%s</span>", w->name, w->shown);
+        buf_printf(b, "<span class=\"chip %s\">%s</span>", w->name, word(w->shown));
 }
 
 /* The page needs nothing from elsewhere: no script, no font, and a policy that forbids both. */
@@ -83,14 +110,16 @@ static void head(Buf *b, const json_t *r)
 {
     static const char *const about[] = {"date", "machine"};
     int any = 0;
-    buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    buf_printf(b, "<!DOCTYPE html>\n<html %s>\n",
+               is_persian_page() ? "lang=\"fa\" dir=\"rtl\"" : "lang=\"en\"");
+    buf_str(b, "<head>\n<meta charset=\"utf-8\">\n"
                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
                "'unsafe-inline'; img-src data:; media-src data:\">\n"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
     if (filled(json_object_get(r, "title")))
         put(b, json_object_get(r, "title"));
     else
-        buf_str(b, "myxtts report");
+        buf_str(b, word(SAY_PAGE_TITLE));
     buf_str(b, "</title>\n<style>\n");
     buf_str(b, html_style);
     buf_str(b, "</style>\n</head>\n<body>\n<main>\n<header>\n");
@@ -101,7 +130,7 @@ static void head(Buf *b, const json_t *r)
         if (!filled(v))
             continue;
         buf_str(b, any++ ? " · " : "");
-        put(b, v);
+        show(b, v);
     }
     if (filled(json_object_get(r, "command"))) {
         buf_str(b, any ? "<br>" : "");
@@ -123,13 +152,20 @@ static void list(Buf *b, const char *tag, const json_t *items)
     buf_printf(b, "</%s>\n", tag);
 }
 
+/* A cause of the table in words; another one as it is. */
+static json_t *shown_cause(const char *name)
+{
+    const Cause c = cause_find(name);
+    return json_string(c == CAUSE_NONE ? name : cause_shown(c));
+}
+
 /* The sentence, its colour, and the words it is made of. */
 static void verdict(Buf *b, const json_t *r)
 {
     const json_t *say = json_object_get(r, "verdict"), *period = json_object_get(r, "period_steps");
     const char *stage = string(r, "bottleneck"), *cause = string(r, "cause"),
                *given = string(r, "verdict_status");
-    const Word *w = word_of(statuses, given);
+    const Chip *w = chip_of(statuses, given);
     if (!filled(say))
         return;
     /* Red where a stage is at fault, green where none is. */
@@ -142,18 +178,20 @@ static void verdict(Buf *b, const json_t *r)
     element(b, "p", " class=\"say\"", say);
     if (found || filled(period)) {
         buf_str(b, "\n<div class=\"chips\">");
+        json_t *cause_text = cause[0] && strcmp(cause, "none") != 0 ? shown_cause(cause) : NULL;
         const struct {
             const char *name;
             const json_t *v;
-        } chips[] = {{"bottleneck", found ? json_object_get(r, "bottleneck") : NULL},
-                     {"cause", cause[0] && strcmp(cause, "none") != 0 ? json_object_get(r, "cause") : NULL},
-                     {"period, steps", period}};
+        } chips[] = {{word(SAY_PAGE_BOTTLENECK), found ? json_object_get(r, "bottleneck") : NULL},
+                     {word(SAY_PAGE_CAUSE), cause_text},
+                     {word(SAY_PAGE_PERIOD), period}};
         for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
             if (filled(chips[i].v)) {
                 buf_printf(b, "<span class=\"chip\">%s: ", chips[i].name);
-                put(b, chips[i].v);
+                show(b, chips[i].v);
                 buf_str(b, "</span>");
             }
+        json_decref(cause_text);
         buf_str(b, "</div>\n");
     }
     list(b, "ul", json_object_get(r, "evidence"));
@@ -165,8 +203,11 @@ static void gain_cell(Buf *b, const json_t *v)
 {
     buf_str(b, "<td class=\"n\">");
     if (json_is_number(v)) {
-        double percent = (json_number_value(v) - 1) * 100;
-        buf_printf(b, "%s%.*f %%", percent >= 0 ? "+" : "−", fabs(percent) < 9.95 ? 1 : 0, fabs(percent));
+        const double percent = (json_number_value(v) - 1) * 100;
+        if (fabs(percent) < 9.95)
+            buf_say(b, SAY_PAGE_GAIN_1, percent);
+        else
+            buf_say(b, SAY_PAGE_GAIN_0, percent);
     } else {
         buf_str(b, "–");
     }
@@ -197,19 +238,22 @@ static void gains(Buf *b, const json_t *r)
         most = fmax(most, fmax(json_is_number(p) ? json_number_value(p) - 1 : 0,
                                json_is_number(m) ? json_number_value(m) - 1 : 0));
     }
-    buf_printf(
-        b,
-        "<h2>What each change would bring</h2>\n<div class=\"card\"><table>\n<thead><tr><th>change</th><th "
-        "class=\"meter\"></th><th class=\"n\">predicted</th>%s</tr></thead>\n",
-        measured ? "<th class=\"n\">measured</th>" : "");
+    buf_printf(b,
+               "<h2>%s</h2>\n<div class=\"card\"><table>\n<thead><tr><th>%s</th><th class=\"meter\"></th>"
+               "<th class=\"n\">%s</th>",
+               word(SAY_PAGE_GAINS), word(SAY_PAGE_CHANGE), word(SAY_PAGE_PREDICTED));
+    if (measured)
+        buf_printf(b, "<th class=\"n\">%s</th>", word(SAY_PAGE_MEASURED));
+    buf_str(b, "</tr></thead>\n");
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *g = json_array_get(all, i);
         int other = json_is_string(
             json_object_get(g, "what_if")); /* no setting: a machine that is faster somewhere */
         if (other && !others++)
-            buf_printf(b, "<tr><th colspan=\"%d\">another machine</th></tr>\n", 3 + measured);
-        buf_printf(b, "<tr><td dir=\"auto\">%s", other ? "" : "<code>");
-        put(b, json_object_get(g, "change"));
+            buf_printf(b, "<tr><th colspan=\"%d\">%s</th></tr>\n", 3 + measured,
+                       word(SAY_PAGE_ANOTHER_MACHINE));
+        buf_printf(b, "<tr><td%s>%s", auto_dir(), other ? "" : "<code>");
+        show(b, json_object_get(g, "change"));
         buf_printf(b, "%s</td><td class=\"meter\">", other ? "" : "</code>");
         meter(b, json_object_get(g, "predicted"), most);
         meter(b, json_object_get(g, "measured"), most);
@@ -228,19 +272,23 @@ static void walls(Buf *b, const json_t *r)
     const json_t *all = json_object_get(r, "walls");
     if (!json_array_size(all))
         return;
-    buf_str(b, "<h2>What limits training, in order</h2>\n<div class=\"card\"><table>\n<thead><tr>"
-               "<th>stage, cause</th><th>seen</th><th>remedy</th><th class=\"n\">without it</th>"
-               "<th class=\"n\">and those before it</th></tr></thead>\n");
+    buf_printf(b,
+               "<h2>%s</h2>\n<div class=\"card\"><table>\n<thead><tr><th>%s</th><th>%s</th><th>%s</th>"
+               "<th class=\"n\">%s</th><th class=\"n\">%s</th></tr></thead>\n",
+               word(SAY_PAGE_WALLS), word(SAY_PAGE_STAGE_CAUSE), word(SAY_PAGE_SEEN), word(SAY_PAGE_REMEDY),
+               word(SAY_PAGE_WITHOUT), word(SAY_PAGE_AND_BEFORE));
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *w = json_array_get(all, i);
         buf_str(b, "<tr><td>");
-        put(b, json_object_get(w, "stage"));
-        buf_str(b, ", ");
-        put(b, json_object_get(w, "cause"));
-        buf_str(b, "</td><td dir=\"auto\">");
-        put(b, json_object_get(w, "evidence"));
-        buf_str(b, "</td><td dir=\"auto\">");
-        put(b, json_object_get(w, "remedy"));
+        json_t *cause = shown_cause(string(w, "cause"));
+        show(b, json_object_get(w, "stage"));
+        buf_printf(b, "%s ", word(SAY_COMMA));
+        show(b, cause);
+        json_decref(cause);
+        buf_printf(b, "</td><td%s>", auto_dir());
+        show(b, json_object_get(w, "evidence"));
+        buf_printf(b, "</td><td%s>", auto_dir());
+        show(b, json_object_get(w, "remedy"));
         buf_str(b, "</td>");
         gain_cell(b, json_object_get(w, "gain_alone"));
         gain_cell(b, json_object_get(w, "gain_so_far"));
@@ -269,20 +317,22 @@ static void changes(Buf *b, const json_t *r)
     const json_t *all = json_object_get(r, "configuration_changes");
     if (!json_array_size(all))
         return;
-    buf_str(b, "<h2>Configuration changes</h2>\n<div class=\"card\"><table class=\"changes\">\n"
-               "<thead><tr><th>setting</th><th>from, to</th><th>why</th></tr></thead>\n");
+    buf_printf(b,
+               "<h2>%s</h2>\n<div class=\"card\"><table class=\"changes\">\n"
+               "<thead><tr><th>%s</th><th>%s</th><th>%s</th></tr></thead>\n",
+               word(SAY_PAGE_CHANGES), word(SAY_PAGE_SETTING), word(SAY_PAGE_FROM_TO), word(SAY_PAGE_WHY));
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *c = json_array_get(all, i);
         buf_str(b, "<tr><td><code>");
-        put(b, json_object_get(c, "key"));
+        show(b, json_object_get(c, "key"));
         buf_str(b, "</code></td><td>");
         if (filled(json_object_get(c, "from"))) {
             element(b, "del", "", json_object_get(c, "from"));
-            buf_str(b, " → ");
+            buf_str(b, is_persian_page() ? " ← " : " → ");
         }
         element(b, "ins", "", json_object_get(c, "to"));
-        buf_str(b, "</td><td dir=\"auto\">");
-        put(b, json_object_get(c, "why"));
+        buf_printf(b, "</td><td%s>", auto_dir());
+        show(b, json_object_get(c, "why"));
         buf_str(b, "</td></tr>\n");
     }
     buf_str(b, "</table></div>\n");
@@ -304,7 +354,7 @@ static void chart(Buf *b, const json_t *c)
         buf_str(b, "<ul class=\"legend\">");
         for (size_t i = 0; i < json_array_size(series); i++) {
             buf_printf(b, "<li><i class=\"s%zu\"></i>", i % SVG_COLOURS);
-            put(b, json_object_get(json_array_get(series, i), "name"));
+            show(b, json_object_get(json_array_get(series, i), "name"));
             buf_str(b, "</li>");
         }
         buf_str(b, "</ul>");
@@ -319,7 +369,7 @@ static void charts(Buf *b, const json_t *r)
     const json_t *all = json_object_get(r, "charts");
     if (!json_array_size(all))
         return;
-    buf_str(b, "<h2>Pictures</h2>\n<div class=\"charts\">\n");
+    buf_printf(b, "<h2>%s</h2>\n<div class=\"charts\">\n", word(SAY_PAGE_CHARTS));
     for (size_t i = 0; i < json_array_size(all); i++)
         chart(b, json_array_get(all, i));
     buf_str(b, "</div>\n");
@@ -351,7 +401,7 @@ static void pictures(Buf *b, const json_t *r)
     const json_t *all = json_object_get(r, "pictures");
     if (!json_array_size(all))
         return;
-    buf_str(b, "<h2>The training run</h2>\n<div class=\"pictures\">\n");
+    buf_printf(b, "<h2>%s</h2>\n<div class=\"pictures\">\n", word(SAY_PAGE_RUN));
     for (size_t i = 0; i < json_array_size(all); i++)
         picture(b, json_array_get(all, i));
     buf_str(b, "</div>\n");
@@ -361,19 +411,19 @@ static void pictures(Buf *b, const json_t *r)
 static void finding(Buf *b, const json_t *f)
 {
     buf_str(b, "<div class=\"finding\"><p>");
-    chip(b, word_of(severities, string(f, "severity")));
+    chip(b, chip_of(severities, string(f, "severity")));
     buf_str(b, " ");
     element(b, "strong", "", json_object_get(f, "what"));
     if (filled(json_object_get(f, "value"))) {
         buf_str(b, " <code>");
-        put(b, json_object_get(f, "value"));
+        show(b, json_object_get(f, "value"));
         buf_str(b, "</code>");
     }
     buf_str(b, "</p>");
     element(b, "p", " class=\"why\"", json_object_get(f, "why"));
     if (filled(json_object_get(f, "fix"))) {
-        buf_str(b, "<p dir=\"auto\">Fix: ");
-        put(b, json_object_get(f, "fix"));
+        buf_printf(b, "<p%s>%s ", auto_dir(), word(SAY_PAGE_FIX));
+        show(b, json_object_get(f, "fix"));
         buf_str(b, "</p>");
     }
     buf_str(b, "</div>\n");
@@ -384,13 +434,13 @@ static void section(Buf *b, const json_t *s)
 {
     const json_t *rows = json_object_get(s, "rows"), *findings = json_object_get(s, "findings");
     /* The section's label is its worst row or finding. */
-    const Word *worst = NULL;
+    const Chip *worst = NULL;
     for (size_t i = 0; i < json_array_size(rows); i++) {
-        const Word *w = word_of(statuses, string(json_array_get(rows, i), "status"));
+        const Chip *w = chip_of(statuses, string(json_array_get(rows, i), "status"));
         worst = w && w->rank && (!worst || w->rank > worst->rank) ? w : worst;
     }
     for (size_t i = 0; i < json_array_size(findings); i++) {
-        const Word *w = word_of(severities, string(json_array_get(findings, i), "severity"));
+        const Chip *w = chip_of(severities, string(json_array_get(findings, i), "severity"));
         worst = w && w->rank && (!worst || w->rank > worst->rank) ? w : worst;
     }
     buf_str(b, "<section class=\"card\">\n<div class=\"head\">");
@@ -401,11 +451,11 @@ static void section(Buf *b, const json_t *s)
         buf_str(b, "<div class=\"rows\">\n");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        const Word *w = word_of(statuses, string(row, "status"));
-        buf_str(b, "<div class=\"row\"><div class=\"k\" dir=\"auto\">");
-        put(b, json_object_get(row, "name"));
-        buf_str(b, "</div><div class=\"v\" dir=\"auto\">");
-        put(b, json_object_get(row, "value"));
+        const Chip *w = chip_of(statuses, string(row, "status"));
+        buf_printf(b, "<div class=\"row\"><div class=\"k\"%s>", auto_dir());
+        show(b, json_object_get(row, "name"));
+        buf_printf(b, "</div><div class=\"v\"%s>", auto_dir());
+        show(b, json_object_get(row, "value"));
         element(b, "small", "", json_object_get(row, "note"));
         buf_str(b, "</div><div class=\"c\">");
         if (w && strcmp(w->name, "info") != 0)
@@ -419,7 +469,6 @@ static void section(Buf *b, const json_t *s)
     buf_str(b, "</section>\n");
 }
 
-/* Everything in memory first: the file appears when it is whole. */
 /* Recordings to listen to, each with its text. */
 static void sounds(Buf *b, const json_t *r)
 {
@@ -439,6 +488,7 @@ static void sounds(Buf *b, const json_t *r)
     }
 }
 
+/* Everything in memory first: the file appears when it is whole. */
 int html_write(const char *path, const json_t *report, Err *err)
 {
     Buf b = {0};
@@ -447,14 +497,14 @@ int html_write(const char *path, const json_t *report, Err *err)
     verdict(&b, report);
     walls(&b, report);
     gains(&b, report);
-    card_of_list(&b, report, "issues", "Issues", "None found.");
-    card_of_list(&b, report, "recommendations", "Recommendations", NULL);
+    card_of_list(&b, report, "issues", word(SAY_PAGE_ISSUES), word(SAY_PAGE_NONE_FOUND));
+    card_of_list(&b, report, "recommendations", word(SAY_PAGE_RECOMMENDATIONS), NULL);
     changes(&b, report);
     charts(&b, report);
     pictures(&b, report);
     sounds(&b, report);
     if (json_array_size(sections))
-        buf_str(&b, "<h2>What was measured</h2>\n");
+        buf_printf(&b, "<h2>%s</h2>\n", word(SAY_PAGE_SECTIONS));
     for (size_t i = 0; i < json_array_size(sections); i++)
         section(&b, json_array_get(sections, i));
     buf_str(&b, "</main>\n</body>\n</html>\n");

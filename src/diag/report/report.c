@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/plural.h"
+#include "base/words/words.h"
 #include "diag/report/sections.h"
 #include "diag/report/thresholds.h"
 
@@ -55,21 +56,20 @@ json_t *swing_json(const Swing *s)
 void swing_rows(json_t *section, const char *name, const Verdict *v)
 {
     const Swing *s = &v->swing;
-    char value[64], note[120] = "";
+    char value[64], note[240] = "";
     if (s->assumed && !swing_is_fault(s))
-        snprintf(note, sizeof note, "deviation / mean; a trainer would see %.1f %%", 100 * s->rest);
+        say(note, sizeof note, SAY_NOTE_TRAINER_SEES, 100 * s->rest);
     else if (s->kind == SWING_LENGTHS || (swing_is_fault(s) && s->by_lengths >= 0.05))
-        snprintf(note, sizeof note, "the lengths of the clips explain %.0f %% of it", 100 * s->by_lengths);
-    snprintf(value, sizeof value, "%.1f %%", 100 * s->variation);
+        say(note, sizeof note, SAY_NOTE_BY_LENGTHS, 100 * s->by_lengths);
+    say(value, sizeof value, SAY_PERCENT_1, 100 * s->variation);
     /* Uneven batches that a trainer would not feel are neither good nor bad. */
     const int hidden =
         s->assumed && !swing_is_fault(s) && threshold_judge(LIMIT_VARIATION, s->variation) != STATUS_GOOD;
     section_row(section, hidden ? STATUS_INFO : s->status, name, note, "%s", value);
     if (swing_is_fault(s) && (s->assumed || !verdict_has_fault(v) || v->stage != s->stage))
         section_finding(section, "warning", s->sentence,
-                        s->stage == STAGE_STEP ? "steps of one length should take one time"
-                                               : "the model device is busy and idle by turns",
-                        value, s->advice);
+                        word(s->stage == STAGE_STEP ? SAY_SWING_WHY_STEP : SAY_SWING_WHY_STAGE), value,
+                        s->advice);
 }
 
 /* The walls as a reader sees them: text and page print these lines. */
@@ -78,14 +78,16 @@ static json_t *wall_lines(const Verdict *v)
     json_t *all = json_array();
     for (int i = 0; i < v->wall_count; i++) {
         const Wall *w = &v->walls[i];
-        char line[700], every[48] = "", together[48] = "";
+        const char *stage = stage_name((StageId)w->stage), *cause = cause_shown(w->cause);
+        char line[1400];
         if (w->period)
-            snprintf(every, sizeof every, " every %d steps", w->period);
+            say(line, sizeof line, SAY_WALL_LINE_EVERY, stage, cause, w->period, w->evidence, w->gain_alone);
+        else
+            say(line, sizeof line, SAY_WALL_LINE, stage, cause, w->evidence, w->gain_alone);
         if (i)
-            snprintf(together, sizeof together, ", with those before it %.2f times", w->gain_so_far);
-        snprintf(line, sizeof line, "%s (%s%s): %s. Without it %.2f times the throughput%s. %s",
-                 stage_name((StageId)w->stage), cause_name(w->cause), every, w->evidence, w->gain_alone,
-                 together, w->remedy);
+            say_more(line, sizeof line, SAY_WALL_TOGETHER, w->gain_so_far);
+        const size_t n = strlen(line);
+        snprintf(line + n, sizeof line - n, ". %s", w->remedy);
         json_array_append_new(all, json_string(line));
     }
     return all;
@@ -129,14 +131,14 @@ static void add_remedies(json_t *list, const Verdict *v)
 {
     for (int i = 0; i < v->wall_count; i++) {
         const Wall *w = &v->walls[i];
-        char text[400];
-        if (i == 0 && strncmp(w->remedy, "Set ", 4) == 0)
+        char text[900];
+        if (i == 0 && w->is_setting)
             continue;
-        snprintf(text, sizeof text, "%s %s: %s", i ? "Then" : "Against", stage_name((StageId)w->stage),
-                 w->remedy);
-        size_t n = strlen(text);
-        snprintf(text + n, sizeof text - n, " (%.2f times the throughput%s)", w->gain_so_far,
-                 i ? " together with the above" : " without it");
+        if (i)
+            say(text, sizeof text, SAY_REMEDY_THEN, stage_name((StageId)w->stage), w->remedy, w->gain_so_far);
+        else
+            say(text, sizeof text, SAY_REMEDY_FIRST, stage_name((StageId)w->stage), w->remedy,
+                w->gain_so_far);
         add_line(list, text);
     }
 }
@@ -176,12 +178,14 @@ static void add_consequences(json_t *report, const ReportInput *in)
     /* The one change that helps most. */
     if (v->best >= 0) {
         const Gain *g = &v->gains[v->best];
-        char text[300], from[120];
-        snprintf(text, sizeof text, "Set %s: %.2f times the throughput, by the model of the pipeline%s.",
-                 g->change, g->predicted, v->trusted ? "" : " (which does not fit this run: try it)");
+        char text[400], from[120];
+        if (v->trusted)
+            say(text, sizeof text, SAY_REMEDY_SET, g->change, g->predicted);
+        else
+            say(text, sizeof text, SAY_REMEDY_TRY, g->change, g->predicted);
         add_line(recommendations, text);
         current_value(from, sizeof from, in->cfg, g->key);
-        snprintf(text, sizeof text, "predicted throughput %.2f times", g->predicted);
+        say(text, sizeof text, SAY_CHANGE_WHY, g->predicted);
         json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", g->key, "from", from, "to",
                                                  g->value, "why", text));
     }
@@ -268,6 +272,28 @@ int report_findings(const json_t *report)
 
 /* --- text --- */
 
+Word status_word(const char *name)
+{
+    static const Word words[] = {[STATUS_GOOD] = SAY_STATUS_GOOD,
+                                 [STATUS_ACCEPTABLE] = SAY_STATUS_ACCEPTABLE,
+                                 [STATUS_BAD] = SAY_STATUS_BAD,
+                                 [STATUS_INFO] = SAY_STATUS_INFO,
+                                 [STATUS_UNKNOWN] = SAY_STATUS_UNKNOWN};
+    for (int s = STATUS_GOOD; s <= STATUS_UNKNOWN; s++)
+        if (strcmp(name, status_name((Status)s)) == 0)
+            return words[s];
+    return SAY_STATUS_INFO;
+}
+
+Word severity_word(const char *name)
+{
+    return strcmp(name, "error") == 0     ? SAY_SEVERITY_ERROR
+           : strcmp(name, "warning") == 0 ? SAY_SEVERITY_WARNING
+                                          : SAY_SEVERITY_NOTE;
+}
+
+const char *stage_shown(const char *name) { return strcmp(name, "none") == 0 ? word(SAY_CAUSE_NONE) : name; }
+
 /* "" where there is none. */
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -281,7 +307,7 @@ static void print_list(Buf *out, const char *title, const json_t *list)
     const json_t *line;
     buf_printf(out, "\n%s\n", title);
     if (json_array_size(list) == 0)
-        buf_str(out, "  none\n");
+        buf_printf(out, "  %s\n", word(SAY_NONE));
     json_array_foreach(list, i, line) buf_printf(out, "  %zu. %s\n", i + 1, json_string_value(line));
 }
 
@@ -293,13 +319,28 @@ static void print_section(Buf *out, size_t number, const json_t *s)
     buf_printf(out, "\n[%zu] %s\n", number, text_of(s, "title"));
     json_array_foreach(json_object_get(s, "rows"), i, row)
     {
-        const char *status = text_of(row, "status"), *note = text_of(row, "note");
-        buf_printf(out, "  %-10s %-32s %s%s%s%s\n", strcmp(status, "info") == 0 ? "" : status,
-                   text_of(row, "name"), text_of(row, "value"), *note ? " (" : "", note, *note ? ")" : "");
+        const char *note = text_of(row, "note");
+        const Word status = status_word(text_of(row, "status"));
+        buf_str(out, "  ");
+        words_column(out, status == SAY_STATUS_INFO ? "" : word(status), 11);
+        words_column(out, text_of(row, "name"), 33);
+        buf_printf(out, "%s%s%s%s\n", text_of(row, "value"), *note ? " (" : "", note, *note ? ")" : "");
     }
     json_array_foreach(json_object_get(s, "findings"), i, f)
-        buf_printf(out, "  %s: %s [%s]; %s. Fix: %s\n", text_of(f, "severity"), text_of(f, "what"),
-                   text_of(f, "value"), text_of(f, "why"), text_of(f, "fix"));
+    {
+        buf_str(out, "  ");
+        buf_say(out, SAY_FINDING_LINE, word(severity_word(text_of(f, "severity"))), text_of(f, "what"),
+                text_of(f, "value"), text_of(f, "why"), text_of(f, "fix"));
+        buf_str(out, "\n");
+    }
+}
+
+/* A change, and in columns what it gives. */
+static void print_gain(Buf *out, const json_t *gain)
+{
+    buf_str(out, "    ");
+    words_column(out, text_of(gain, "change"), 45);
+    buf_printf(out, "%.2f", json_number_value(json_object_get(gain, "predicted")));
 }
 
 /* What the verdict on ranks rests on, and what would help all of them. */
@@ -309,14 +350,41 @@ static void print_cluster(Buf *out, const json_t *c)
     const json_t *x;
     if (!c)
         return;
-    buf_printf(out, "\n  ranks: %s\n", text_of(c, "verdict"));
+    buf_printf(out, "\n  %s: %s\n", word(SAY_TITLE_RANKS), text_of(c, "verdict"));
     json_array_foreach(json_object_get(c, "evidence"), i, x)
         buf_printf(out, "  - %s\n", json_string_value(x));
-    buf_str(out, "\n  what a change would give all ranks (throughput after / before, of each rank)\n");
+    buf_printf(out, "\n  %s\n", word(SAY_TITLE_RANK_GAINS));
     json_array_foreach(json_object_get(c, "gains"), i, x)
-        buf_printf(out, "    %-44s %.2f, %.2f\n", text_of(x, "change"),
-                   json_number_value(json_object_get(x, "predicted")),
-                   json_number_value(json_object_get(x, "per_rank")));
+    {
+        print_gain(out, x);
+        buf_printf(out, ", %.2f\n", json_number_value(json_object_get(x, "per_rank")));
+    }
+}
+
+/* The sentence, what it rests on, and what would help. */
+static void print_verdict(Buf *out, const json_t *r)
+{
+    size_t i;
+    const json_t *x;
+    buf_printf(out, "\n%s\n  ", word(SAY_TITLE_VERDICT));
+    buf_say(out, SAY_VERDICT_LINE, stage_shown(text_of(r, "bottleneck")),
+            cause_shown(cause_find(text_of(r, "cause"))));
+    buf_printf(out, "\n  %s\n", text_of(r, "verdict"));
+    json_array_foreach(json_object_get(r, "evidence"), i, x)
+        buf_printf(out, "  - %s\n", json_string_value(x));
+    const json_t *walls = json_object_get(r, "wall_lines");
+    if (json_array_size(walls))
+        buf_printf(out, "\n  %s\n", word(SAY_TITLE_WALLS));
+    json_array_foreach(walls, i, x) buf_printf(out, "    %zu. %s\n", i + 1, json_string_value(x));
+    buf_printf(out, "\n  %s\n", word(SAY_TITLE_GAINS));
+    json_array_foreach(json_object_get(r, "gains"), i, x)
+    {
+        const json_t *measured = json_object_get(x, "measured");
+        print_gain(out, x);
+        if (json_is_number(measured))
+            buf_say(out, SAY_GAIN_MEASURED, json_number_value(measured));
+        buf_str(out, "\n");
+    }
 }
 
 /* Sections, what follows from them, and the verdict last: it is what stays on the screen. */
@@ -327,32 +395,15 @@ void report_text(Buf *out, const json_t *r)
     buf_printf(out, "%s\n%s, %s\n%s\n", text_of(r, "title"), text_of(r, "date"), text_of(r, "machine"),
                text_of(r, "command"));
     json_array_foreach(json_object_get(r, "sections"), i, x) print_section(out, i + 1, x);
-    print_list(out, "ISSUES", json_object_get(r, "issues"));
-    print_list(out, "RECOMMENDATIONS", json_object_get(r, "recommendations"));
-    buf_str(out, "\nCONFIGURATION CHANGES\n");
+    print_list(out, word(SAY_TITLE_ISSUES), json_object_get(r, "issues"));
+    print_list(out, word(SAY_TITLE_RECOMMENDATIONS), json_object_get(r, "recommendations"));
+    buf_printf(out, "\n%s\n", word(SAY_TITLE_CHANGES));
     const json_t *changes = json_object_get(r, "configuration_changes");
     if (json_array_size(changes) == 0)
-        buf_str(out, "  none\n");
+        buf_printf(out, "  %s\n", word(SAY_NONE));
     json_array_foreach(changes, i, x) buf_printf(out, "  %s: %s -> %s (%s)\n", text_of(x, "key"),
                                                  text_of(x, "from"), text_of(x, "to"), text_of(x, "why"));
-    buf_printf(out, "\nVERDICT\n  bottleneck %s, cause %s\n  %s\n", text_of(r, "bottleneck"),
-               text_of(r, "cause"), text_of(r, "verdict"));
-    json_array_foreach(json_object_get(r, "evidence"), i, x)
-        buf_printf(out, "  - %s\n", json_string_value(x));
-    const json_t *walls = json_object_get(r, "wall_lines");
-    if (json_array_size(walls))
-        buf_str(out, "\n  what limits training, in order\n");
-    json_array_foreach(walls, i, x) buf_printf(out, "    %zu. %s\n", i + 1, json_string_value(x));
-    buf_str(out, "\n  what a change would give (throughput after / before)\n");
-    json_array_foreach(json_object_get(r, "gains"), i, x)
-    {
-        const json_t *measured = json_object_get(x, "measured");
-        buf_printf(out, "    %-44s %.2f", text_of(x, "change"),
-                   json_number_value(json_object_get(x, "predicted")));
-        if (json_is_number(measured))
-            buf_printf(out, ", measured %.2f", json_number_value(measured));
-        buf_str(out, "\n");
-    }
+    print_verdict(out, r);
     print_cluster(out, json_object_get(r, "cluster"));
 }
 

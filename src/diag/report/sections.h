@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/words/words.h"
 #include "diag/pipeline/doctor.h"
 #include "diag/pipeline/storage.h"
 #include "diag/preflight/preflight.h"
@@ -31,6 +32,11 @@ typedef struct ReportInput {
 json_t *report_make(const ReportInput *in);
 int report_findings(const json_t *report); /* number of errors, warnings and bottlenecks */
 void report_text(Buf *out, const json_t *report);
+
+/* What people read for a status, a severity or a stage (or "none") of the JSON. */
+Word status_word(const char *name);
+Word severity_word(const char *name);
+const char *stage_shown(const char *name);
 
 /* Parts of reports, also used by other tools. */
 json_t *section_begin(const char *name, const char *title);

@@ -1,0 +1,61 @@
+/* report.h - what stands around findings and numbers in a report. Rows of words.h. */
+/* clang-format off */
+
+/* --- on the terminal --- */
+
+WORD(SAY_NONE, "none", "هیچ")
+WORD(SAY_TITLE_ISSUES, "ISSUES", "ایرادها")
+WORD(SAY_TITLE_RECOMMENDATIONS, "RECOMMENDATIONS", "پیشنهادها")
+WORD(SAY_TITLE_CHANGES, "CONFIGURATION CHANGES", "تغییر تنظیم‌ها")
+WORD(SAY_TITLE_VERDICT, "VERDICT", "نظر پزشک")
+WORD(SAY_TITLE_WALLS, "what limits training, in order", "آنچه آموزش را محدود می‌کند، به ترتیب")
+WORD(SAY_TITLE_GAINS, "what a change would give (throughput after / before)",
+     "هر تغییر چه می‌دهد (سرعت پس از آن / پیش از آن)")
+WORD(SAY_TITLE_RANKS, "ranks", "rankها")
+WORD(SAY_TITLE_RANK_GAINS, "what a change would give all ranks (throughput after / before, of each rank)",
+     "هر تغییر برای همهٔ rankها چه می‌دهد (سرعت پس از آن / پیش از آن، برای هر rank)")
+WORD(SAY_VERDICT_LINE, "bottleneck %s, cause %s", "گلوگاه %s، علت %s")
+WORD(SAY_GAIN_MEASURED, ", measured %.2f", "، سنجیده‌شده %.2f")
+WORD(SAY_FINDING_LINE, "%s: %s [%s]; %s. Fix: %s", "%s: %s [%s]؛ %s. چاره: %s")
+
+WORD(SAY_STATUS_GOOD, "good", "خوب")
+WORD(SAY_STATUS_ACCEPTABLE, "acceptable", "پذیرفتنی")
+WORD(SAY_STATUS_BAD, "bad", "بد")
+WORD(SAY_STATUS_INFO, "info", "اطلاع")
+WORD(SAY_STATUS_UNKNOWN, "unknown", "نامعلوم")
+WORD(SAY_SEVERITY_ERROR, "error", "خطا")
+WORD(SAY_SEVERITY_WARNING, "warning", "هشدار")
+WORD(SAY_SEVERITY_NOTE, "note", "تذکر")
+
+/* --- the page --- */
+
+WORD(SAY_NOT_MEASURED, "not measured", "سنجیده نشده")
+WORD(SAY_COMMA, ",", "،")
+WORD(SAY_PAGE_TITLE, "myxtts report", "گزارش myxtts")
+WORD(SAY_PAGE_BOTTLENECK, "bottleneck", "گلوگاه")
+WORD(SAY_PAGE_CAUSE, "cause", "علت")
+WORD(SAY_PAGE_PERIOD, "period, steps", "دوره، به گام")
+WORD(SAY_PAGE_GAIN_1, "%+.1f %%", "%+.1f٪")
+WORD(SAY_PAGE_GAIN_0, "%+.0f %%", "%+.0f٪")
+WORD(SAY_PAGE_GAINS, "What each change would bring", "هر تغییر چه می‌دهد")
+WORD(SAY_PAGE_CHANGE, "change", "تغییر")
+WORD(SAY_PAGE_PREDICTED, "predicted", "پیش‌بینی")
+WORD(SAY_PAGE_MEASURED, "measured", "سنجیده‌شده")
+WORD(SAY_PAGE_ANOTHER_MACHINE, "another machine", "ماشینی دیگر")
+WORD(SAY_PAGE_WALLS, "What limits training, in order", "آنچه آموزش را محدود می‌کند، به ترتیب")
+WORD(SAY_PAGE_STAGE_CAUSE, "stage, cause", "مرحله، علت")
+WORD(SAY_PAGE_SEEN, "seen", "مشاهده")
+WORD(SAY_PAGE_REMEDY, "remedy", "چاره")
+WORD(SAY_PAGE_WITHOUT, "without it", "بدون آن")
+WORD(SAY_PAGE_AND_BEFORE, "and those before it", "و پیشینیانش")
+WORD(SAY_PAGE_CHANGES, "Configuration changes", "تغییر تنظیم‌ها")
+WORD(SAY_PAGE_SETTING, "setting", "تنظیم")
+WORD(SAY_PAGE_FROM_TO, "from, to", "از، به")
+WORD(SAY_PAGE_WHY, "why", "چرا")
+WORD(SAY_PAGE_CHARTS, "Pictures", "نمودارها")
+WORD(SAY_PAGE_RUN, "The training run", "آموزش")
+WORD(SAY_PAGE_FIX, "Fix:", "چاره:")
+WORD(SAY_PAGE_ISSUES, "Issues", "ایرادها")
+WORD(SAY_PAGE_NONE_FOUND, "None found.", "چیزی یافت نشد.")
+WORD(SAY_PAGE_RECOMMENDATIONS, "Recommendations", "پیشنهادها")
+WORD(SAY_PAGE_SECTIONS, "What was measured", "آنچه سنجیده شد")

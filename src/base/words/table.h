@@ -1,0 +1,3 @@
+/* table.h - all sentences, by what they are about; included with WORD and COUNTED defined (words.h). */
+#include "base/words/pipeline.h"
+#include "base/words/report.h"
