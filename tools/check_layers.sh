@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016 # the awk program is in single quotes on purpose
 set -eu
 cd "$(dirname "$0")/.."
-order="base config device ranks picture dataset text audio judge cache pipeline ops model voice studio train diag corpus lib page serve cmd"
+order="base config device ranks picture dataset text audio judge cache pipeline ops model voice onnx studio train diag corpus lib page serve cmd"
 
 find src -mindepth 2 -type f \( -name '*.c' -o -name '*.h' -o -name '*.cc' -o -name '*.cu' \) | sort | xargs awk -v order="$order" '
     BEGIN {

@@ -10,12 +10,15 @@
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
 #include "cmd/work/ask_credits.h"
+#include "onnx/onnx_export.h"
 #include "voice/export.h"
 #include "voice/vocoder_file.h"
 
 static const char usage_text[] =
     "myxtts export --checkpoint D --output voice.safetensors [--precision bf16|float32] [--vocoder PATH]\n"
-    "              [--voice-clips N] [--licence TEXT] [--source TEXT] [--note TEXT] [--json]\n\n"
+    "              [--voice-clips N] [--licence TEXT] [--source TEXT] [--note TEXT] [--json]\n"
+    "myxtts export --checkpoint D --format onnx --output voice.onnx [--precision float32|float16|int8] "
+    "...\n\n"
     "Makes one file to speak from: the weights without what only training needs, the symbols, the settings "
     "of the mel,\n"
     "the clips of its speakers, and the vocoder of D/vocoder where there is one (--vocoder names another; "
@@ -26,15 +29,30 @@ static const char usage_text[] =
     "the file then\n"
     "says \"unknown\". Paths of this machine stay out of it. bf16 halves the file and is what a GPU speaks "
     "with; float32\n"
-    "keeps every bit of the weights.";
+    "keeps every bit of the weights.\n"
+    "With --format onnx the file is a graph that ONNX Runtime runs without this program: the numbers of "
+    "symbols go in,\n"
+    "sound comes out. It needs a vocoder. Inputs, outputs and metadata are in docs/FORMATS.md.";
 
-#define ENDING ".safetensors"
+/* A kind of file. */
+typedef struct Format {
+    const char *name, *ending;
+    const char *precisions[4]; /* the first is the default; NULL ends them */
+} Format;
+
+enum { FORMAT_SAFETENSORS, FORMAT_ONNX };
+static const Format formats[] = {
+    [FORMAT_SAFETENSORS] = {"safetensors", ".safetensors", {"bf16", "float32"}},
+    [FORMAT_ONNX] = {"onnx", ".onnx", {"float32", "float16", "int8"}},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
 
 typedef struct ExportCommand {
-    const char *checkpoint, *output, *precision, *vocoder, *clips;
+    const char *checkpoint, *format, *output, *precision, *vocoder, *clips;
     Credits credits;
     CreditsAnswers answers;
-    int argc; /* settings: of a lexicon */
+    int kind, weights; /* of formats, and of its precisions */
+    int argc;          /* settings: of a lexicon */
     char **argv;
     Checkpoint voice, inside;
     int has_vocoder, overwrite;
@@ -47,18 +65,54 @@ static int same_file(const char *a, const char *b)
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static int check_options(const ExportCommand *c, int *bf16, Err *err)
+static int ends_with(const char *text, const char *ending)
+{
+    const size_t n = text ? strlen(text) : 0, m = strlen(ending);
+    return n > m && strcmp(text + n - m, ending) == 0;
+}
+
+/* The kind of file, by its name or by that of the output. */
+static int choose_format(ExportCommand *c, Err *err)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (c->format ? strcmp(c->format, formats[i].name) == 0 : ends_with(c->output, formats[i].ending)) {
+            c->kind = i;
+            if (ends_with(c->output, formats[i].ending))
+                return 0;
+            return err_set(err, ERR_USAGE, "export needs --output F%s", formats[i].ending);
+        }
+    if (!c->format)
+        return err_set(err, ERR_USAGE, "export needs --output F.safetensors or F.onnx");
+    return err_set(err, ERR_USAGE, "--format is '%s', but must be safetensors or onnx", c->format);
+}
+
+static int choose_precision(ExportCommand *c, Err *err)
+{
+    const Format *f = &formats[c->kind];
+    char words[64] = "";
+    for (int i = 0; f->precisions[i]; i++) {
+        const size_t n = strlen(words);
+        const char *between = !i ? "" : f->precisions[i + 1] ? ", " : " or ";
+        if (!c->precision || strcmp(c->precision, f->precisions[i]) == 0) {
+            c->weights = i;
+            return 0;
+        }
+        snprintf(words + n, sizeof words - n, "%s%s", between, f->precisions[i]);
+    }
+    return err_set(err, ERR_USAGE, "--precision of %s is '%s', but must be %s", f->name, c->precision, words);
+}
+
+static int check_options(ExportCommand *c, Err *err)
 {
     if (!c->checkpoint)
         return err_set(err, ERR_USAGE, "export needs --checkpoint D, what `myxtts train` wrote");
-    size_t n = c->output ? strlen(c->output) : 0, ending = strlen(ENDING);
-    if (n <= ending || strcmp(c->output + n - ending, ENDING) != 0)
-        return err_set(err, ERR_USAGE, "export needs --output F" ENDING);
-    const char *precision = c->precision ? c->precision : "bf16";
-    *bf16 = strcmp(precision, "bf16") == 0;
-    if (!*bf16 && strcmp(precision, "float32") != 0)
-        return err_set(err, ERR_USAGE, "--precision is '%s', but must be bf16 or float32", precision);
-    return 0;
+    int rc = choose_format(c, err);
+    if (!rc)
+        rc = choose_precision(c, err);
+    if (!rc && c->clips && c->kind == FORMAT_ONNX)
+        rc = err_set(err, ERR_USAGE, "--voice-clips is for --format safetensors: %s holds no clips",
+                     c->output);
+    return rc;
 }
 
 /* A vocoder may be exported alone; it has none beside it. */
@@ -80,14 +134,15 @@ static int open_networks(ExportCommand *c, Log *log, Err *err)
     return rc;
 }
 
-static int report(const ExportCommand *c, const Exported *e, int bf16, int json, Err *err)
+static int report(const ExportCommand *c, const Exported *e, int json, Err *err)
 {
-    const char *precision = bf16 ? "bf16" : "float32";
+    const char *precision = formats[c->kind].precisions[c->weights];
     const char *what = c->voice.cfg.network == NETWORK_VOICE ? "voice" : "vocoder";
     if (json)
         return output_print(
-            json_pack("{s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I}", "output",
-                      json_from_text(c->output), "checkpoint", json_from_text(c->voice.path), "vocoder",
+            json_pack("{s:o, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I}", "output",
+                      json_from_text(c->output), "format", formats[c->kind].name, "checkpoint",
+                      json_from_text(c->voice.path), "vocoder",
                       c->has_vocoder ? json_from_text(c->inside.path) : json_null(), "network", what,
                       "precision", precision, "licence", json_from_text(c->credits.licence), "source",
                       json_from_text(c->credits.source), "bytes", (json_int_t)e->bytes, "step",
@@ -109,8 +164,11 @@ static int report(const ExportCommand *c, const Exported *e, int bf16, int json,
 static const CmdOption options[] = {
     {"checkpoint", "D", TEXT_AT(ExportCommand, checkpoint), 0,
      "a checkpoint, or a folder of them (its best is taken)"},
-    {"output", "F.safetensors", TEXT_AT(ExportCommand, output), 0, "the file to make"},
-    {"precision", "bf16|float32", TEXT_AT(ExportCommand, precision), 0, "of the weights (bf16)"},
+    {"format", "safetensors|onnx", TEXT_AT(ExportCommand, format), 0,
+     "the kind of file (by the ending of the output)"},
+    {"output", "F.safetensors", TEXT_AT(ExportCommand, output), 0, "the file to make: .safetensors, .onnx"},
+    {"precision", "bf16|float32|float16|int8", TEXT_AT(ExportCommand, precision), 0,
+     "of the weights: bf16 or float32 in safetensors (bf16), float32, float16 or int8 in onnx (float32)"},
     {"vocoder", "PATH", TEXT_AT(ExportCommand, vocoder), 0,
      "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
     {"voice-clips", "N", TEXT_AT(ExportCommand, clips), 0,
@@ -124,13 +182,37 @@ static const CmdOption options[] = {
 };
 const CmdUsage export_usage = {usage_text, options, OPTION_COUNT(options)};
 
+static int write(const ExportCommand *c, Exported *made, int clips, Err *err)
+{
+    const Checkpoint *vocoder = c->has_vocoder ? &c->inside : NULL;
+    if (c->kind == FORMAT_ONNX) {
+        static const OnnxPrecision precisions[] = {ONNX_FLOAT32, ONNX_FLOAT16, ONNX_INT8};
+        return onnx_export(made,
+                           &(OnnxOptions){.output = c->output,
+                                          .voice = &c->voice,
+                                          .vocoder = vocoder,
+                                          .front = ONNX_PLAIN,
+                                          .precision = precisions[c->weights],
+                                          .credits = c->credits},
+                           err);
+    }
+    return export_write(made,
+                        &(ExportOptions){.output = c->output,
+                                         .voice = &c->voice,
+                                         .vocoder = vocoder,
+                                         .bf16 = c->weights == 0,
+                                         .clips = clips,
+                                         .credits = c->credits},
+                        err);
+}
+
 int cmd_export(int argc, char **argv, Log *log)
 {
     ExportCommand c = {0};
     CmdLine line;
     Err err = {0};
     Exported made;
-    int bf16 = 0, rc = cmd_line_parse(&line, &export_usage, &c, argc, argv, &err);
+    int rc = cmd_line_parse(&line, &export_usage, &c, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)
@@ -139,23 +221,17 @@ int cmd_export(int argc, char **argv, Log *log)
     c.argc = line.setting_count;
     c.argv = line.settings;
     double clips = 0;
-    rc = check_options(&c, &bf16, &err);
+    rc = check_options(&c, &err);
     if (!rc)
         rc = cmd_number(&clips, "voice-clips", c.clips, 1, 1000, &err);
     if (!rc)
         rc = open_networks(&c, log, &err);
     if (!rc)
         rc = ask_credits(&c.credits, &c.answers, &c.voice, !line.json && !line.quiet, log, &err);
-    ExportOptions o = {.output = c.output,
-                       .voice = &c.voice,
-                       .vocoder = c.has_vocoder ? &c.inside : NULL,
-                       .bf16 = bf16,
-                       .clips = (int)clips,
-                       .credits = c.credits};
     if (!rc)
-        rc = export_write(&made, &o, &err);
+        rc = write(&c, &made, (int)clips, &err);
     if (!rc)
-        rc = report(&c, &made, bf16, line.json, &err);
+        rc = report(&c, &made, line.json, &err);
 done:
     checkpoint_close(&c.inside);
     checkpoint_close(&c.voice);

@@ -33,7 +33,8 @@
  * corpus, so that it serves every voice with the same mel. */
 #define VOCODER_MEL_MEAN (-5)
 #define VOCODER_MEL_DEVIATION 3
-#define VOCODER_WIDEN 3 /* width of the middle of a block / width of the vocoder */
+#define VOCODER_PRIOR_SHIFT 0.3f /* what the flat bands of the prior lack of a spectrum's peaks */
+#define VOCODER_WIDEN 3          /* width of the middle of a block / width of the vocoder */
 
 /* Where parameters lie: offsets in flat memory. */
 typedef struct LinearAt {

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "model/voice_pass.h"
 
-#define LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at the most */
 /* Lengths are rounded up to multiples of these: a few shapes, whose matrix products are planned once. */
 #define TEXT_STEP 8
 #define FRAME_STEP 32
@@ -226,7 +225,7 @@ int64_t durations_round(int32_t *out, const float *log_duration, int n, double s
     int64_t given = 0;
     for (int t = 0; t < n; t++) {
         double d = exp((double)log_duration[t]) / speed;
-        wanted += d < LONGEST_SYMBOL ? d : LONGEST_SYMBOL;
+        wanted += d < SYNTHESIS_LONGEST_SYMBOL ? d : SYNTHESIS_LONGEST_SYMBOL;
         int64_t frames = llround(wanted) - given;
         out[t] = frames < 1 ? 1 : (int32_t)frames;
         given += out[t];
@@ -335,7 +334,7 @@ static void spread_pitch(float *pitch, const float *log_duration, int n, double 
 {
     double sum = 0, weight = 0;
     for (int t = 0; t < n; t++) {
-        const double frames = exp(fmin((double)log_duration[t], log(LONGEST_SYMBOL)));
+        const double frames = exp(fmin((double)log_duration[t], log(SYNTHESIS_LONGEST_SYMBOL)));
         sum += frames * (double)pitch[t];
         weight += frames;
     }

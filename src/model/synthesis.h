@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "model/model.h"
 
+#define SYNTHESIS_LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at the most */
+
 typedef struct Synthesiser Synthesiser;
 
 typedef struct SynthesisLimits {

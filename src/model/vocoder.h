@@ -26,6 +26,10 @@ int vocoder_run(Vocoder *v, float *samples, const float *mel, int frames, Err *e
  * their ends is that of the whole. */
 int vocoder_context(const Config *cfg);
 
+/* How the bands of a mel spread over the bins of a spectrum, for the first guess of it: weights
+ * [n_fft / 2 + 1, n_mels]. The same as the device has; m need not be attached. */
+void vocoder_spread_matrix(const Model *m, float *weights);
+
 /* Good defaults; docs/SPEED.md has what more and fewer give. On a CPU 32 take longer than the network. */
 #define VOCODER_ROUNDS 32
 #define VOCODER_ROUNDS_CPU 16

@@ -4,8 +4,6 @@
 #include "base/bytes.h"
 #include "model/vocoder_tables.h"
 
-#define PRIOR_SHIFT 0.3f /* what the flat bands of the prior lack of a spectrum's peaks, on the average */
-
 static VocoderPass *vocoder_of(Pass *r) { return (VocoderPass *)(void *)r; }
 
 static const Dropout no_dropout = {0, 0};
@@ -135,7 +133,7 @@ void vocoder_pass_forward(Pass *p, int training)
     const int64_t rows = rows_of(r);
     /* The prior only reads the mel. */
     side_begin(m);
-    ops->log_spread(m->c, r->prior, in->mel, &spread, rows, cfg->n_mels, PRIOR_SHIFT);
+    ops->log_spread(m->c, r->prior, in->mel, &spread, rows, cfg->n_mels, VOCODER_PRIOR_SHIFT);
     side_end(m);
     model_mark(m, "vocoder in", -1, 0);
     ops->scale_frames(m->c, r->mel, in->mel, in->mel_length, in->B, in->M, cfg->n_mels, -VOCODER_MEL_MEAN,

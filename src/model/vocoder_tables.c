@@ -7,6 +7,7 @@
 
 #include "audio/mel.h"
 #include "base/bytes.h"
+#include "model/vocoder.h"
 
 #define PIECE 256        /* bytes: where every array begins */
 #define LEAST_COVER 1e-3 /* a bin with less of all bands over it has those of its neighbour */
@@ -169,9 +170,23 @@ int vocoder_tables_make(VocoderTables **out, const Config *cfg, Err *err)
     return rc;
 }
 
-/* ---- on the device ---- */
-
 static const VocoderTables *tables(const Model *m) { return m->constants; }
+
+void vocoder_spread_matrix(const Model *m, float *weights)
+{
+    const BandsAt *at = &tables(m)->spread;
+    const uint8_t *image = tables(m)->image;
+    const size_t bands = (size_t)m->cfg.n_mels;
+    const int32_t *first = (const int32_t *)(const void *)(image + at->first),
+                  *width = (const int32_t *)(const void *)(image + at->width),
+                  *from = (const int32_t *)(const void *)(image + at->at);
+    const float *numbers = (const float *)(const void *)(image + at->weights);
+    memset(weights, 0, (size_t)at->count * bands * sizeof *weights);
+    for (int k = 0; k < at->count; k++)
+        memcpy(weights + (size_t)k * bands + first[k], numbers + from[k], (size_t)width[k] * sizeof *weights);
+}
+
+/* ---- on the device ---- */
 
 /* Points of transform i: those of the losses, then that of the sound and that of the mel. */
 static int points(const Model *m, int i) { return i < VOCODER_LOSSES ? tables(m)->loss[i].n : m->cfg.n_fft; }

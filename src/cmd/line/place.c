@@ -44,6 +44,9 @@ static int is_exported(const char *path)
     return !trains;
 }
 
+/* An ONNX file of ours: its version, then who wrote it. */
+static int is_own_graph(const char *head, size_t n) { return begins(head, n, "\x08\x07\x12\x06myxtts"); }
+
 /* head ends with a zero byte. */
 static int is_kind(PlaceKind kind, const char *path, const char *head, size_t n)
 {
@@ -59,7 +62,7 @@ static int is_kind(PlaceKind kind, const char *path, const char *head, size_t n)
     case WRITES_REPORT:
         return strstr(head, "myxtts") != NULL || strstr(head, "(step ") != NULL;
     case WRITES_VOICE:
-        return is_exported(path);
+        return is_own_graph(head, n) || is_exported(path);
     case WRITES_NOTHING:
         break;
     }
