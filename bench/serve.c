@@ -1,7 +1,8 @@
 /* serve.c - how soon `myxtts serve` is heard when many want to be spoken to, and how much it speaks.
  *
  *   serve --checkpoint RUN [--device cpu|0] [--clients 1,4,16,64] [--seconds 10] [--requests 10000]
- *         [--sentences FILE] [--texts 40] [--program PATH] [--url http://HOST:PORT --pid P] [--token T]
+ *         [--idle 0] [--sentences FILE] [--texts 40] [--program PATH] [--url http://HOST:PORT --pid P]
+ * [--token T]
  *         [-- OPTIONS]
  *
  * Starts the server on a free port; --url uses one that runs (with --checkpoint its sound is compared all the
@@ -9,7 +10,8 @@
  * --seconds, each as soon as it has all of the last: time to the first sound is from the request to the first
  * byte behind the WAV header; cores: what the server uses. Every answer must be, byte for byte, what `myxtts
  * synth` writes. --requests: then as many more with short texts, and the memory of the server after the first
- * 1,000 and at the end. What stands behind -- is for `serve` and `synth`: -- --iterations 0.
+ * 1,000 and at the end. --idle: beside so many connections that are held and ask for nothing. What stands
+ * behind -- is for `serve` and `synth`: -- --iterations 0.
  * --program: myxtts beside this one's folder; --sentences: tests/data/sentences-en.txt, a line
  * each, of which the first --texts are spoken.
  * A table, and as the last line one JSON object. Exit 0: all limits hold; 1: one is missed; 2: wrong use;
@@ -19,12 +21,14 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +66,8 @@ typedef struct Bench {
     double seconds;
     int texts;
     long requests;
+    int idle; /* connections that are held, and do nothing */
+    double idle_rss[2];
     Level levels[LEVELS];
     int level_count;
     const char *more[MORE]; /* options of serve and synth */
@@ -300,6 +306,33 @@ static double own_cpu(void)
            1e-6 * (double)u.ru_stime.tv_usec;
 }
 
+/* Connections as a browser leaves them behind: one request each, and nothing more. They end with the process.
+ */
+static int hold_idle(Bench *b)
+{
+    static const char request[] = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct rlimit l;
+    struct addrinfo *a;
+    char reply[4096];
+    getrlimit(RLIMIT_NOFILE, &l);
+    l.rlim_cur = l.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &l);
+    if (getaddrinfo(b->host, b->port, &hints, &a) != 0)
+        return fail("there is no such address");
+    b->idle_rss[0] = b->watched ? memory_of(b->watched) : NAN;
+    int held = 0;
+    for (; held < b->idle; held++) {
+        int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0 || connect(fd, a->ai_addr, a->ai_addrlen) != 0 ||
+            send(fd, request, sizeof request - 1, MSG_NOSIGNAL) < 0 || recv(fd, reply, sizeof reply, 0) <= 0)
+            break;
+    }
+    freeaddrinfo(a);
+    b->idle_rss[1] = b->watched ? memory_of(b->watched) : NAN;
+    return held == b->idle ? 0 : fail("not as many connections can be held");
+}
+
 static int measure(Bench *b)
 {
     LoadResult warm = {0};
@@ -307,6 +340,8 @@ static int measure(Bench *b)
     if (!rc && warm.errors)
         rc = fail(warm.message);
     load_result_free(&warm);
+    if (!rc && b->idle)
+        rc = hold_idle(b);
     const double cpu = own_cpu();
     for (int i = 0; i < b->level_count && !rc; i++) {
         const double before = cpu_of(b->watched);
@@ -347,6 +382,9 @@ static int print_levels(const Bench *b)
         if (l->clients == LIMIT_CLIENTS)
             printf("  p95 <= %g ms %s", 1000 * limit, holds(late));
         printf("\n");
+        if (l->r.refused)
+            printf("  %lld refused with 429, within %.1f ms at most\n", (long long)l->r.refused,
+                   1000 * l->r.slowest_refusal);
         if (l->r.errors)
             printf("  first error: %s\n", l->r.message);
         missed += late + (l->r.errors > 0) + (l->r.wrong > 0);
@@ -382,11 +420,11 @@ static void print_json(const Bench *b, int missed)
         printf(
             "%s{\"clients\": %d, \"requests\": %lld, \"requests_per_s\": %.3f, \"first_sound_p50_ms\": %.2f, "
             "\"first_sound_p95_ms\": %.2f, \"real_time_factor\": %.5f, \"cores\": %.2f, \"errors\": %lld, "
-            "\"wrong\": %lld}",
+            "\"wrong\": %lld, \"refused\": %lld, \"slowest_refusal_ms\": %.1f}",
             i ? ", " : "", l->clients, (long long)l->r.requests, (double)l->r.requests / l->r.elapsed,
             1000 * load_percentile(&l->r, 0.5), 1000 * load_percentile(&l->r, 0.95),
             l->r.elapsed / l->r.speech, isnan(l->cpu) ? 0 : l->cpu / l->r.elapsed, (long long)l->r.errors,
-            (long long)l->r.wrong);
+            (long long)l->r.wrong, (long long)l->r.refused, 1000 * l->r.slowest_refusal);
     }
     printf("], ");
     if (b->requests) {
@@ -425,12 +463,12 @@ static int take_url(Bench *b)
 
 static int usage(const char *what)
 {
-    fprintf(
-        stderr,
-        "serve: %s\nusage: serve --checkpoint RUN [--device cpu|0] [--clients 1,4,16,64] [--seconds 10]\n"
-        "       [--requests 10000] [--sentences FILE] [--program PATH] [--url http://HOST:PORT] [--pid P]\n"
-        "       [--token T] [-- OPTIONS of serve and synth]\n",
-        what);
+    fprintf(stderr,
+            "serve: %s\nusage: serve --checkpoint RUN [--device cpu|0] [--clients 1,4,16,64] [--seconds 10]\n"
+            "       [--requests 10000] [--idle 0] [--sentences FILE] [--program PATH] [--url "
+            "http://HOST:PORT] [--pid P]\n"
+            "       [--token T] [-- OPTIONS of serve and synth]\n",
+            what);
     return 2;
 }
 
@@ -441,7 +479,8 @@ static int take_options(Bench *b, int argc, char **argv)
         {"checkpoint", 1, NULL, 'c'}, {"device", 1, NULL, 'd'},   {"clients", 1, NULL, 'n'},
         {"seconds", 1, NULL, 's'},    {"requests", 1, NULL, 'r'}, {"sentences", 1, NULL, 't'},
         {"program", 1, NULL, 'p'},    {"url", 1, NULL, 'u'},      {"pid", 1, NULL, 'w'},
-        {"token", 1, NULL, 'k'},      {"texts", 1, NULL, 'm'},    {NULL, 0, NULL, 0},
+        {"token", 1, NULL, 'k'},      {"texts", 1, NULL, 'm'},    {"idle", 1, NULL, 'i'},
+        {NULL, 0, NULL, 0},
     };
     *b = (Bench){.device = "cpu", .sentences = SENTENCES, .seconds = 10, .texts = 40};
     take_clients(b, "1,4,16,64");
@@ -465,6 +504,8 @@ static int take_options(Bench *b, int argc, char **argv)
             b->watched = (pid_t)atoi(optarg);
         else if (c == 'm')
             b->texts = atoi(optarg);
+        else if (c == 'i')
+            b->idle = atoi(optarg);
         else if (c == 's')
             b->seconds = atof(optarg);
         else if (c == 'r')
@@ -525,6 +566,10 @@ int main(int argc, char **argv)
         printf("%s on %s, %d sentences, %g s for each number of clients\n\n",
                b.checkpoint ? b.checkpoint : b.url, strcmp(b.device, "cpu") ? "a GPU" : "the CPU",
                b.sentence.count, b.seconds);
+        if (b.idle)
+            printf(
+                "beside %d connections that are held and idle: memory %.1f MB before, %.1f MB with them\n\n",
+                b.idle, b.idle_rss[0], b.idle_rss[1]);
         missed = print_levels(&b) + print_memory(&b);
         printf("the clients took %.2f s of CPU time%s\n", b.own_cpu,
                b.sentence.texts[0].wav ? "" : "; without --checkpoint no sound was compared");

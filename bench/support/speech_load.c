@@ -35,6 +35,8 @@ typedef struct LoadClient {
     char line[HEAD_SIZE]; /* the head, or the line that has begun */
     size_t line_size;
     int status, closes;
+    int retry;    /* seconds to wait before asking again */
+    double again; /* when it asks again; 0: it is asking */
     size_t left;  /* of the chunk, or of the body */
     size_t bytes; /* of the body so far */
     int differs;
@@ -136,6 +138,8 @@ static int begin(Load *l, LoadClient *c, Err *err)
     c->line_size = 0;
     c->status = 0;
     c->closes = 0;
+    c->retry = 0;
+    c->again = 0;
     c->bytes = 0;
     c->differs = 0;
     c->first = 0;
@@ -159,6 +163,15 @@ static int add_first(Load *l, double seconds)
 static int finish(Load *l, LoadClient *c, const char *why, Err *err)
 {
     LoadResult *r = l->r;
+    if (!why && c->status == 429 && c->retry > 0) {
+        const double now = clock_now();
+        r->refused++;
+        r->slowest_refusal = fmax(r->slowest_refusal, now - c->began);
+        c->again = now + c->retry;
+        if (c->closes)
+            disconnect(c);
+        return 0;
+    }
     r->requests++;
     if (why || c->status != 200 || c->bytes <= WAV_HEADER) {
         if (!r->errors++)
@@ -219,6 +232,8 @@ static int take_line(LoadClient *c, char *line)
         c->left = SIZE_MAX - 1;
     else if (strncasecmp(line, "content-length:", 15) == 0)
         c->left = strtoul(line + 15, NULL, 10);
+    else if (strncasecmp(line, "retry-after:", 12) == 0)
+        c->retry = atoi(line + 12);
     else if (strncasecmp(line, "connection: close", 17) == 0)
         c->closes = 1;
     if (*line)
@@ -287,16 +302,39 @@ static int is_busy(const Load *l)
     return 0;
 }
 
+/* Those who were refused ask again when their time has come. *next: when it comes for the first of the rest.
+ */
+static int ask_again(Load *l, double *next, Err *err)
+{
+    int rc = 0;
+    *next = INFINITY;
+    for (int i = 0; i < l->o->clients && !rc; i++) {
+        LoadClient *c = &l->clients[i];
+        if (c->again > 0 && c->again <= clock_now()) {
+            c->again = 0;
+            rc = begin(l, c, err);
+        } else if (c->again > 0) {
+            *next = fmin(*next, c->again);
+        }
+    }
+    return rc;
+}
+
 static int serve_clients(Load *l, Err *err)
 {
     struct epoll_event events[EVENTS];
-    while (is_busy(l)) {
-        int n = epoll_wait(l->epoll, events, EVENTS, (int)(1000 * PATIENCE));
-        if (n == 0)
+    double next;
+    int rc = 0;
+    while (!rc && is_busy(l)) {
+        rc = ask_again(l, &next, err);
+        if (rc || !is_busy(l)) /* there was no time left to ask in */
+            break;
+        int n = epoll_wait(l->epoll, events, EVENTS,
+                           (int)(1000 * fmin(PATIENCE, fmax(next - clock_now(), 0) + 0.001)));
+        if (n == 0 && isinf(next))
             return err_set(err, ERR_IO, "the server has sent nothing for %g s", PATIENCE);
         for (int i = 0; i < n; i++) {
             LoadClient *c = events[i].data.ptr;
-            int rc = 0;
             if (c->fd < 0)
                 continue;
             if (events[i].events & EPOLLOUT)
@@ -304,10 +342,10 @@ static int serve_clients(Load *l, Err *err)
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 rc = receive(l, c, err);
             if (rc)
-                return rc;
+                break;
         }
     }
-    return 0;
+    return rc;
 }
 
 static int compare(const void *a, const void *b)

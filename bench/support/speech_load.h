@@ -26,8 +26,10 @@ typedef struct LoadOptions {
 
 typedef struct LoadResult {
     int64_t requests, errors, wrong; /* wrong: other bytes than expected */
-    double elapsed;                  /* seconds, to the end of the last answer */
-    double speech;                   /* seconds of sound */
+    int64_t refused;        /* answers 429, after which a client waits as it is told; not in requests */
+    double slowest_refusal; /* seconds */
+    double elapsed;         /* seconds, to the end of the last answer */
+    double speech;          /* seconds of sound */
     double *first;     /* [requests - errors] seconds from the request to the first sound, sorted; malloc'd */
     char message[300]; /* of the first error */
 } LoadResult;

@@ -52,7 +52,7 @@ static void catch_signals(void)
 
 typedef struct Serve {
     const char *checkpoint, *runs, *record, *sentences, *listen, *token_file, *max_connections, *max_requests,
-        *max_queue, *max_text, *max_body, *max_upload, *request_timeout;
+        *max_queue, *max_wait, *max_text, *max_body, *max_upload, *request_timeout;
     const char *vocoder, *iterations, *wyoming;
     int wyoming_open, force_language;
     Devices devices;
@@ -85,13 +85,15 @@ static char **gather_checkpoints(int *argc, char **argv)
 
 static int take_numbers(const Serve *s, ServeOptions *o, Err *err)
 {
-    double connections = 2000, requests = 256, queue = 128, text = 50000, body = 24, upload = 16,
+    double connections = 2000, requests = 256, queue = 128, wait = 1, text = 50000, body = 24, upload = 16,
            timeout = 60;
     int rc = cmd_number(&connections, "max-connections", s->max_connections, 8, 100000, err);
     if (!rc)
         rc = cmd_number(&requests, "max-requests", s->max_requests, 1, 10000, err);
     if (!rc)
         rc = cmd_number(&queue, "max-queue", s->max_queue, 1, 10000, err);
+    if (!rc)
+        rc = cmd_number(&wait, "max-wait", s->max_wait, 0.01, 3600, err);
     if (!rc)
         rc = cmd_number(&text, "max-text", s->max_text, 1, 10e6, err);
     if (!rc)
@@ -103,6 +105,7 @@ static int take_numbers(const Serve *s, ServeOptions *o, Err *err)
     o->max_connections = (int)connections;
     o->max_requests = (int)requests;
     o->max_queue = (int)queue;
+    o->max_wait = wait;
     o->max_text = (int)text;
     o->max_body = (size_t)(body * (1 << 20));
     o->max_upload = (size_t)(upload * (1 << 20));
@@ -128,7 +131,7 @@ static int say_where(const Serve *s, int json, Log *log, Err *err)
 }
 
 /* One studio with all voices; without any there is none. */
-static int open_voices(Serve *s, const CmdLine *line, int most_talks, Log *log, Err *err)
+static int open_voices(Serve *s, const CmdLine *line, const ServeOptions *limits, Log *log, Err *err)
 {
     const int count = line->positional_count;
     double iterations = 0;
@@ -150,7 +153,8 @@ static int open_voices(Serve *s, const CmdLine *line, int most_talks, Log *log, 
                        .argc = line->setting_count,
                        .argv = line->settings,
                        .device = s->devices.model,
-                       .most_talks = most_talks,
+                       .most_talks = limits->max_requests,
+                       .most_wait = limits->max_wait,
                        .force_language = s->force_language,
                        .log = log};
     if (!rc)
@@ -208,7 +212,7 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
         rc = server_open(&s->server, &o, err);
     catch_signals();
     if (!rc)
-        rc = open_voices(s, line, o.max_requests, log, err);
+        rc = open_voices(s, line, &o, log, err);
     if (!rc)
         rc = server_begin(&s->server, s->studio, s->voices, err);
     home = wyoming_options(s, &o);
@@ -253,6 +257,7 @@ static const CmdOption options[] = {
     {"max-connections", "N", TEXT_AT(Serve, max_connections), 0, "open at once (2000)"},
     {"max-requests", "N", TEXT_AT(Serve, max_requests), 0, "texts that are spoken at once (256)"},
     {"max-queue", "N", TEXT_AT(Serve, max_queue), 0, "of them without any sound so far (128)"},
+    {"max-wait", "S", TEXT_AT(Serve, max_wait), 0, "seconds that a text may have to wait for others (1)"},
     {"max-text", "N", TEXT_AT(Serve, max_text), 0, "characters of a text (50000)"},
     {"max-body", "MIB", TEXT_AT(Serve, max_body), 0, "size of a request (24)"},
     {"max-upload", "MIB", TEXT_AT(Serve, max_upload), 0, "size of a recording in it (16)"},

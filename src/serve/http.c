@@ -16,6 +16,7 @@
 #define THREADS 4
 #define POOL_BYTES 32768 /* of a connection: header and buffers */
 #define BODIES 4         /* bodies of the largest size that may lie in memory at once */
+enum { OTHER_DESCRIPTORS = 256 };
 
 /* --- a request --- */
 
@@ -164,15 +165,26 @@ static void log_library(void *arg, const char *fmt, va_list ap)
     log_debug(h->o.log, "http: %s", line);
 }
 
-/* Each connection needs a descriptor, and voices, files and workers need some. */
-static void allow_descriptors(int connections)
+/* Each connection needs a descriptor, and voices, files and workers need some. Returns how many connections
+ * there may be. */
+static int allow_descriptors(int connections, Log *log)
 {
     struct rlimit l;
-    rlim_t wanted = (rlim_t)connections + 256;
+    const rlim_t wanted = (rlim_t)connections + OTHER_DESCRIPTORS;
     if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur >= wanted)
-        return;
+        return connections;
     l.rlim_cur = l.rlim_max == RLIM_INFINITY || l.rlim_max > wanted ? wanted : l.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &l);
+    if (setrlimit(RLIMIT_NOFILE, &l) != 0)
+        getrlimit(RLIMIT_NOFILE, &l);
+    if (l.rlim_cur >= wanted)
+        return connections;
+    const rlim_t others = l.rlim_cur / 2 < OTHER_DESCRIPTORS ? l.rlim_cur / 2 : OTHER_DESCRIPTORS;
+    const int fit = (int)(l.rlim_cur - others);
+    log_warn(log,
+             "%d connections can be open at once, not the %d of --max-connections: this process may have %ld "
+             "files open; `ulimit -Hn %ld`, or LimitNOFILE of its systemd service, allows all of them",
+             fit, connections, (long)l.rlim_cur, (long)wanted);
+    return fit;
 }
 
 /* Its threads take no signals: those belong to the program. */
@@ -202,7 +214,7 @@ int http_open(Http **out, const HttpOptions *o, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for a server");
     }
     h->o = *o;
-    allow_descriptors(o->max_connections);
+    h->o.max_connections = allow_descriptors(o->max_connections, o->log);
     int rc = guard_open(h, err);
     *out = h; /* handlers may look for it as soon as there are any */
     if (!rc) {

@@ -24,6 +24,7 @@ typedef struct ServeOptions {
     int max_connections;    /* open at once; further ones wait */
     int max_requests;       /* spoken at once */
     int max_queue;          /* of them without any sound so far */
+    double max_wait;        /* seconds that one may have to wait for others */
     int max_text;           /* characters of a request */
     size_t max_body;        /* bytes of a request */
     size_t max_upload;      /* bytes of a recording */

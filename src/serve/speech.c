@@ -1,6 +1,7 @@
 /* speech.c - see speech.h. */
 #include "serve/speech.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 #include "studio/studio.h"
 #include "voice/voice_manner.h"
 
-#define NAMES 600 /* bytes of names in a message */
+#define NAMES 600       /* bytes of names in a message */
+#define LEAST_RETRY 1.0 /* seconds that are asked for in Retry-After */
+#define MOST_RETRY 60.0
 
 /* One request that is being spoken; it belongs to the HttpRequest. */
 typedef struct SpeechJob {
@@ -57,11 +60,18 @@ static int refuse(HttpRequest *r, const SpeechFault *f)
     return http_answer_error(r, f->status, f->param, f->code, "%s", f->message);
 }
 
-static int refuse_busy(HttpRequest *r)
+/* When the queue will be short enough again, by what is in it and how fast it goes. */
+static int refuse_busy(HttpRequest *r, const Server *s)
 {
-    http_add_header(r, "Retry-After", "1");
+    const StudioWait wait = studio_wait(s->studio);
+    const double seconds = ceil(fmin(fmax(wait.retry, LEAST_RETRY), MOST_RETRY));
+    char text[24];
+    snprintf(text, sizeof text, "%.0f", seconds);
+    http_add_header(r, "Retry-After", text);
     return http_answer_error(r, 429, NULL, "rate_limit_exceeded",
-                             "too many texts are being spoken at once: try again later");
+                             "too many texts are being spoken: this one would wait %.1f s for the others; "
+                             "try again in %.0f s",
+                             wait.seconds, seconds);
 }
 
 static int refuse_language(const SpeechJob *j, const Err *err)
@@ -124,7 +134,7 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
         return NULL;
     studio_report(s->studio, &now);
     if (now.waiting >= s->o.max_queue) {
-        *answered = refuse_busy(r);
+        *answered = refuse_busy(r, s);
         return NULL;
     }
     TalkOrder order = {.voice = j->voice,
@@ -146,7 +156,7 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
                                 err);
     if (!rc)
         return j;
-    *answered = rc == ERR_BUSY       ? refuse_busy(r)
+    *answered = rc == ERR_BUSY       ? refuse_busy(r, s)
                 : rc == ERR_MISSING  ? http_answer_error(r, 400, "voice", NULL, "%s", err->msg)
                 : rc == ERR_LANGUAGE ? refuse_language(j, err)
                 : rc == ERR_DATA     ? http_answer_error(r, 400, "input", "invalid_value", "%s", err->msg)

@@ -198,6 +198,7 @@ static int begin_talk(WyomingSpeech *s, Err *err)
                                  .speaker = s->speaker,
                                  .wish = {.language = s->language},
                                  .format = s->format,
+                                 .goes_on = s->begun,
                                  .ready = s->ready,
                                  .arg = s->arg};
         int rc = talk_begin(&s->talk[s->talks], s->studio, &order, err);

@@ -121,6 +121,7 @@ int studio_renew(Studio *s, int voice, const StudioVoice *with, Err *err)
     pthread_mutex_lock(&s->lock);
     Room *old = s->rooms[voice];
     s->rooms[voice] = fresh;
+    fresh->pace = old->pace;
     old->next = s->retired;
     s->retired = old;
     pthread_mutex_unlock(&s->lock);

@@ -45,6 +45,7 @@ static int open_workers(Studio *s, Err *err)
 {
     const int threads = s->o.threads > 0 ? s->o.threads : thread_cores();
     s->worker_count = is_on_cpu(s) ? threads : 1 + GPU_SOUND_WORKERS;
+    s->speakers = is_on_cpu(s) ? threads : 1;
     s->workers = mem_calloc((size_t)s->worker_count, sizeof *s->workers);
     int rc = s->workers ? 0 : err_set(err, ERR_NOMEM, "no memory to speak with");
     for (int i = 0; i < s->worker_count && !rc; i++)
@@ -76,6 +77,8 @@ int studio_open(Studio **out, const StudioOptions *o, Err *err)
         studio_close(s);
         return rc;
     }
+    for (int i = 0; i < o->count && o->most_wait > 0; i++)
+        pace_try(s, i);
     *out = s;
     return 0;
 }

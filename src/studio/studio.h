@@ -39,6 +39,7 @@ typedef struct StudioOptions {
     Device *device;
     int threads;        /* on a CPU; 0: all cores */
     int most_talks;     /* begun and not closed; 0: as many as come. More are ERR_BUSY */
+    double most_wait;   /* seconds behind others; 0: any. ERR_BUSY for a talk that would wait longer */
     int force_language; /* of every order's wish */
     Log *log;
 } StudioOptions;
@@ -69,13 +70,14 @@ typedef struct TalkOrder { /* everything is copied */
     double speed, pitch; /* as VoiceOptions; speed 0 is 1 */
     LanguageWish wish;
     TextFormat format;
+    int goes_on;              /* what came before it was heard: it is begun however long it waits */
     void (*ready)(void *arg); /* see talk_next; may be NULL */
     void *arg;
 } TalkOrder;
 
-/* ERR_BUSY: too many talks. ERR_MISSING: no such voice or speaker, ERR_LANGUAGE: the voice was never trained
- * on the language (voice_language.h), ERR_DATA: its markup is not well-formed, told at once. What else is
- * wrong with the text or the recording is told by talk_next. */
+/* ERR_BUSY: too many talks, or too long a wait. ERR_MISSING: no such voice or speaker, ERR_LANGUAGE: the
+ * voice was never trained on the language (voice_language.h), ERR_DATA: its markup is not well-formed, told
+ * at once. What else is wrong with the text or the recording is told by talk_next. */
 int talk_begin(Talk **t, Studio *s, const TalkOrder *order, Err *err);
 
 typedef struct TalkPiece { /* lives until the next talk_next or talk_close */
@@ -97,6 +99,15 @@ const char *talk_text(const Talk *t);   /* as it was ordered */
 const Voice *talk_voice(const Talk *t); /* what speaks it; as studio_voice, until talk_close */
 int talk_is_silent(const Talk *t);      /* 1: the error is that there was nothing to speak in it */
 void talk_close(Talk *t); /* also in the middle; NULL is fine. ready is not called any more afterwards */
+
+/* What a talk that began now would wait for others before anybody works at it, by what they need and how fast
+ * the machine was lately. */
+typedef struct StudioWait {
+    double seconds;
+    double foretold; /* by the work alone; how long others waited makes `seconds` of it */
+    double retry;    /* seconds until it is no longer than most_wait, if nobody else comes; 0: it is not */
+} StudioWait;
+StudioWait studio_wait(Studio *s);
 
 typedef struct StudioReport {
     int64_t begun, ended, failed, refused;           /* talks; ended: to their end; failed: with an error */

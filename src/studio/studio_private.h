@@ -14,6 +14,13 @@
 
 typedef struct Room Room;
 
+/* How fast a voice is spoken with, by the clock: other programs that are at work count too. */
+typedef struct Pace {
+    double work, speech; /* seconds of each; the latest weigh most */
+    double first;        /* seconds of work until a talk has its first sound */
+    double piece;        /* seconds of speech that are made at a time */
+} Pace;
+
 /* A part of a text that was spoken: its mel is needed until it is sound, the rest until the listener has
  * taken the piece it begins with. */
 typedef struct TalkPart {
@@ -57,6 +64,8 @@ struct Talk {
     Ready *taken;              /* by the listener */
     int64_t made, taken_count; /* samples */
     double begun_at;
+    double first_work; /* seconds that were spent on its first sound */
+    double foretold;   /* how long it would wait, before `delay` */
     int parts;
     VoiceLosses losses;
     int armed, calling; /* ready is to be called; by so many it is being called */
@@ -74,7 +83,8 @@ struct Room {
     VoiceNetwork **network; /* [workers]; NULL: it makes sound only. One is the voice's own */
     Sound **sound;          /* [workers]; NULL: it makes mels only. One is the voice's own */
     int talks;              /* that speak with it */
-    Room *next;             /* of those that were replaced */
+    Pace pace;
+    Room *next; /* of those that were replaced */
 };
 
 typedef struct Worker {
@@ -95,6 +105,8 @@ struct Studio {
     int rows;        /* of a call of the network */
     Worker *workers;
     int worker_count;
+    int speakers;             /* talks that are worked at side by side */
+    double delay;             /* how many times as long as foretold they wait */
     pthread_rwlock_t looking; /* see studio_look */
     pthread_mutex_t lock;
     pthread_cond_t work; /* there may be something to do */
@@ -118,5 +130,11 @@ void talk_tell(Talk *t); /* whoever waits for it; lets go of the lock while it c
 void talk_part_drop(TalkPart *p);
 /* Frees a talk that is gone when nobody is at it any more. */
 void talk_let_go(Talk *t);
+
+/* In studio_pace.c, with the lock held but for pace_try, which speaks. made: before Talk.made counts it. */
+void pace_try(Studio *s, int voice);
+void pace_worked(Talk *t, double seconds);
+void pace_made(Talk *t, double speech);
+StudioWait studio_wait_now(const Studio *s);
 
 #endif

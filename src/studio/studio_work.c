@@ -236,8 +236,10 @@ static void make_mels(Worker *w, Talk *first)
     s->report.mel_seconds += clock_now() - from - text_seconds;
     s->report.calls += spoken > 0;
     s->report.rows += spoken;
-    for (int i = 0; i < spoken; i++)
+    for (int i = 0; i < spoken; i++) {
+        pace_worked(w->talks[i], (clock_now() - from) / rows);
         finish_reading(w->talks[i], w->spoken[i], &left_out[i], &errs[i]);
+    }
     pthread_cond_broadcast(&s->work);
 }
 
@@ -270,6 +272,7 @@ static void make_sound(Worker *w, Talk *t)
     }
     pthread_mutex_lock(&s->lock);
     s->report.sound_seconds += clock_now() - from;
+    pace_worked(t, clock_now() - from);
     t->sounding = 0;
     if (rc)
         talk_fail(t, &err);

@@ -51,6 +51,7 @@ void talk_add(Talk *t, float *samples, int64_t count, TalkPart *begins)
         begins->uses++;
     *t->last = r;
     t->last = &r->next;
+    pace_made(t, (double)count / sample_rate(t));
     if (!t->made)
         t->s->report.waiting--;
     t->made += count;
@@ -173,11 +174,18 @@ int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
     pthread_mutex_unlock(&s->lock);
     int rc = make_talk(&t, s, room, order, err);
     pthread_mutex_lock(&s->lock);
+    const StudioWait wait = studio_wait_now(s);
+    const int too_long = s->o.most_wait > 0 && wait.seconds > s->o.most_wait && !order->goes_on;
     if (!rc && s->o.most_talks > 0 && s->report.open >= s->o.most_talks) {
         s->report.refused++;
         rc = err_set(err, ERR_BUSY, "%lld texts are being spoken or wait already, which is the limit",
                      (long long)s->report.open);
+    } else if (!rc && too_long) {
+        s->report.refused++;
+        rc = err_set(err, ERR_BUSY, "%lld texts come first, for about %.1f s", (long long)s->report.open,
+                     wait.seconds);
     } else if (!rc) {
+        t->foretold = wait.foretold;
         t->next = s->talks;
         if (t->next)
             t->next->previous = t;

@@ -30,7 +30,7 @@ static int setup_lab(void **state)
                               path_of(lab.c->root, "small.safetensors"), "--precision", "float32", "--json"),
                          NULL));
     serve_start(&lab.server, ARGS("--checkpoint", lab.run, path_of(lab.c->root, "small.safetensors"),
-                                  "--max-text", "2000", "--max-upload", "0.1"));
+                                  "--max-text", "2000", "--max-upload", "0.1", "--max-wait", "3600"));
     return 0;
 }
 
@@ -488,22 +488,6 @@ static double metric(const char *name)
     return x;
 }
 
-static void send_speech(int fd, const char *text, int times)
-{
-    Buf body = {0}, b = {0};
-    buf_str(&body, "{\"response_format\":\"wav\",\"input\":\"");
-    for (int i = 0; i < times; i++)
-        buf_str(&body, text);
-    buf_str(&body, "\"}");
-    buf_printf(&b,
-               "POST /v1/audio/speech HTTP/1.1\r\nHost: [::1]:1\r\nContent-Type: application/json; "
-               "charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s",
-               body.size, body.data);
-    assert_int_equal(send_bytes(fd, b.data, b.size), 0);
-    buf_free(&body);
-    buf_free(&b);
-}
-
 /* Its talk ends, whether it has heard something or not; so does that of one who does not listen. */
 static void who_leaves_is_not_spoken_to(void **state)
 {
@@ -624,37 +608,6 @@ static void other_sites_are_refused(void **state)
     }
 }
 
-/* Nobody listens before all have asked. Returns how many were refused. */
-static int refuses(const char *option, const char *most)
-{
-    ServeRun s;
-    int fd[16], refused = 0, spoken = 0;
-    serve_start(&s, ARGS("--checkpoint", lab.run, option, most));
-    for (int i = 0; i < 16; i++) {
-        fd[i] = dial(s.port);
-        send_speech(fd[i], LONG_TEXT, 16);
-    }
-    for (int i = 0; i < 16; i++) {
-        Reply r;
-        read_reply(fd[i], &r);
-        refused += r.status == 429;
-        spoken += r.status == 200;
-        assert_true(r.status != 429 || reply_header(&r, "Retry-After"));
-        reply_free(&r);
-        close(fd[i]);
-    }
-    print_message("%s %s: %d spoken, %d refused\n", option, most, spoken, refused);
-    assert_true(spoken >= 1 && refused + spoken == 16);
-    serve_stop(&s);
-    return refused;
-}
-
-static void too_much_is_refused(void **state)
-{
-    assert_true(refuses("--max-requests", "2") == 14);
-    refuses("--max-queue", "1"); /* as many as come before the first is heard */
-}
-
 /* A voice that takes seconds for its first sound, and a server that has none. */
 static void waiting_has_an_end(void **state)
 {
@@ -743,7 +696,6 @@ int main(void)
         cmocka_unit_test(at_once_each_hears_its_own),
         cmocka_unit_test(an_open_door_needs_a_key),
         cmocka_unit_test(other_sites_are_refused),
-        cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(waiting_has_an_end),
         cmocka_unit_test(stopping_finishes_what_is_spoken),
     };

@@ -206,7 +206,7 @@ static int setup_lab(void **state)
     make_served_voice(hostile.c, run);
     serve_start(&hostile.server,
                 ARGS("--checkpoint", run, "--max-text", "2000", "--max-upload", MAX_UPLOAD, "--max-body", "1",
-                     "--max-requests", "30", "--request-timeout", TIMEOUT));
+                     "--max-requests", "30", "--max-wait", "3600", "--request-timeout", TIMEOUT));
     return 0;
 }
 

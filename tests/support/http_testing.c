@@ -225,3 +225,19 @@ void post_json(Reply *r, int port, const char *json)
 {
     ask(r, port, "POST", "/v1/audio/speech", "Content-Type: application/json\r\n", json, strlen(json));
 }
+
+void send_speech(int fd, const char *text, int times)
+{
+    Buf body = {0}, b = {0};
+    buf_str(&body, "{\"response_format\":\"wav\",\"input\":\"");
+    for (int i = 0; i < times; i++)
+        buf_str(&body, text);
+    buf_str(&body, "\"}");
+    buf_printf(&b,
+               "POST /v1/audio/speech HTTP/1.1\r\nHost: [::1]:1\r\nContent-Type: application/json; "
+               "charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s",
+               body.size, body.data);
+    assert_int_equal(send_bytes(fd, b.data, b.size), 0);
+    buf_free(&body);
+    buf_free(&b);
+}

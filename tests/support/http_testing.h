@@ -43,6 +43,7 @@ const char *reply_header(const Reply *r, const char *name); /* valid until the n
 /* One request on a connection of its own. type: NULL for none. more: header lines with \r\n, may be NULL. */
 void ask(Reply *r, int port, const char *method, const char *path, const char *more, const void *body,
          size_t size);
-void post_json(Reply *r, int port, const char *json); /* to /v1/audio/speech */
+void post_json(Reply *r, int port, const char *json);  /* to /v1/audio/speech */
+void send_speech(int fd, const char *text, int times); /* asks for a WAV of the text so many times over */
 
 #endif
