@@ -130,6 +130,9 @@ seeds() { # name
         printf '\017{"type": "synthesize", "data_length": 43}\n{"text": "a", "voice": {"name": "b\\u00e4"}}' >"$dir/seed-2"
         printf '\000{"type": "audio-chunk", "data": null, "payload_length": 3}\nabc{"type": "synthesize-stop"}\n' >"$dir/seed-3"
         ;;
+    onnx) # a number, two entries around an empty graph
+        printf '\010\010\162\017\012\007licence\022\004CC0-\072\000\162\012\022\001b\012\005voice' >"$dir/seed-1"
+        ;;
     safetensors) ;; # it changes a file of its own
     runs) # two logs with a zero byte between them
         python3 - "$dir" <<'PY'

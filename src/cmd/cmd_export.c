@@ -10,6 +10,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
 #include "cmd/work/ask_credits.h"
+#include "cmd/work/export_piper.h"
 #include "onnx/onnx_export.h"
 #include "voice/export.h"
 #include "voice/vocoder_file.h"
@@ -18,7 +19,8 @@ static const char usage_text[] =
     "myxtts export --checkpoint D --output voice.safetensors [--precision bf16|float32] [--vocoder PATH]\n"
     "              [--voice-clips N] [--licence TEXT] [--source TEXT] [--note TEXT] [--json]\n"
     "myxtts export --checkpoint D --format onnx --output voice.onnx [--precision float32|float16|int8] "
-    "...\n\n"
+    "...\n"
+    "myxtts export --checkpoint D --format piper --output en_US-anna-medium.onnx ...\n\n"
     "Makes one file to speak from: the weights without what only training needs, the symbols, the settings "
     "of the mel,\n"
     "the clips of its speakers, and the vocoder of D/vocoder where there is one (--vocoder names another; "
@@ -32,7 +34,10 @@ static const char usage_text[] =
     "keeps every bit of the weights.\n"
     "With --format onnx the file is a graph that ONNX Runtime runs without this program: the numbers of "
     "symbols go in,\n"
-    "sound comes out. It needs a vocoder. Inputs, outputs and metadata are in docs/FORMATS.md.";
+    "sound comes out. It needs a vocoder. Inputs, outputs and metadata are in docs/FORMATS.md.\n"
+    "With --format piper it is a voice for Piper, Home Assistant, NVDA's add-on and sherpa-onnx, with "
+    "NAME.onnx.json,\n"
+    "tokens.txt and MODEL_CARD beside it. Its name begins with the language and ends with the quality.";
 
 /* A kind of file. */
 typedef struct Format {
@@ -40,10 +45,11 @@ typedef struct Format {
     const char *precisions[4]; /* the first is the default; NULL ends them */
 } Format;
 
-enum { FORMAT_SAFETENSORS, FORMAT_ONNX };
+enum { FORMAT_SAFETENSORS, FORMAT_ONNX, FORMAT_PIPER };
 static const Format formats[] = {
     [FORMAT_SAFETENSORS] = {"safetensors", ".safetensors", {"bf16", "float32"}},
     [FORMAT_ONNX] = {"onnx", ".onnx", {"float32", "float16", "int8"}},
+    [FORMAT_PIPER] = {"piper", ".onnx", {"float32", "float16", "int8"}},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -83,7 +89,7 @@ static int choose_format(ExportCommand *c, Err *err)
         }
     if (!c->format)
         return err_set(err, ERR_USAGE, "export needs --output F.safetensors or F.onnx");
-    return err_set(err, ERR_USAGE, "--format is '%s', but must be safetensors or onnx", c->format);
+    return err_set(err, ERR_USAGE, "--format is '%s', but must be safetensors, onnx or piper", c->format);
 }
 
 static int choose_precision(ExportCommand *c, Err *err)
@@ -109,7 +115,7 @@ static int check_options(ExportCommand *c, Err *err)
     int rc = choose_format(c, err);
     if (!rc)
         rc = choose_precision(c, err);
-    if (!rc && c->clips && c->kind == FORMAT_ONNX)
+    if (!rc && c->clips && c->kind != FORMAT_SAFETENSORS)
         rc = err_set(err, ERR_USAGE, "--voice-clips is for --format safetensors: %s holds no clips",
                      c->output);
     return rc;
@@ -164,7 +170,7 @@ static int report(const ExportCommand *c, const Exported *e, int json, Err *err)
 static const CmdOption options[] = {
     {"checkpoint", "D", TEXT_AT(ExportCommand, checkpoint), 0,
      "a checkpoint, or a folder of them (its best is taken)"},
-    {"format", "safetensors|onnx", TEXT_AT(ExportCommand, format), 0,
+    {"format", "safetensors|onnx|piper", TEXT_AT(ExportCommand, format), 0,
      "the kind of file (by the ending of the output)"},
     {"output", "F.safetensors", TEXT_AT(ExportCommand, output), 0, "the file to make: .safetensors, .onnx"},
     {"precision", "bf16|float32|float16|int8", TEXT_AT(ExportCommand, precision), 0,
@@ -182,24 +188,28 @@ static const CmdOption options[] = {
 };
 const CmdUsage export_usage = {usage_text, options, OPTION_COUNT(options)};
 
-static int write(const ExportCommand *c, Exported *made, int clips, Err *err)
+static int write_graph(const ExportCommand *c, Exported *made, Log *log, Err *err)
 {
-    const Checkpoint *vocoder = c->has_vocoder ? &c->inside : NULL;
-    if (c->kind == FORMAT_ONNX) {
-        static const OnnxPrecision precisions[] = {ONNX_FLOAT32, ONNX_FLOAT16, ONNX_INT8};
-        return onnx_export(made,
-                           &(OnnxOptions){.output = c->output,
-                                          .voice = &c->voice,
-                                          .vocoder = vocoder,
-                                          .front = ONNX_PLAIN,
-                                          .precision = precisions[c->weights],
-                                          .credits = c->credits},
-                           err);
-    }
+    static const OnnxPrecision precisions[] = {ONNX_FLOAT32, ONNX_FLOAT16, ONNX_INT8};
+    const OnnxOptions o = {.output = c->output,
+                           .voice = &c->voice,
+                           .vocoder = c->has_vocoder ? &c->inside : NULL,
+                           .front = ONNX_PLAIN,
+                           .precision = precisions[c->weights],
+                           .credits = c->credits};
+    if (c->kind == FORMAT_PIPER)
+        return export_piper(made, &o, c->overwrite, log, err);
+    return onnx_export(made, &o, err);
+}
+
+static int write(const ExportCommand *c, Exported *made, int clips, Log *log, Err *err)
+{
+    if (c->kind != FORMAT_SAFETENSORS)
+        return write_graph(c, made, log, err);
     return export_write(made,
                         &(ExportOptions){.output = c->output,
                                          .voice = &c->voice,
-                                         .vocoder = vocoder,
+                                         .vocoder = c->has_vocoder ? &c->inside : NULL,
                                          .bf16 = c->weights == 0,
                                          .clips = clips,
                                          .credits = c->credits},
@@ -229,7 +239,7 @@ int cmd_export(int argc, char **argv, Log *log)
     if (!rc)
         rc = ask_credits(&c.credits, &c.answers, &c.voice, !line.json && !line.quiet, log, &err);
     if (!rc)
-        rc = write(&c, &made, (int)clips, &err);
+        rc = write(&c, &made, (int)clips, log, &err);
     if (!rc)
         rc = report(&c, &made, line.json, &err);
 done:

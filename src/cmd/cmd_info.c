@@ -20,6 +20,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
 #include "cmd/work/show_checkpoint.h"
+#include "cmd/work/show_graph.h"
 #include "dataset/audio_file.h"
 #include "dataset/dataset.h"
 #include "diag/voice/corpus_report.h"
@@ -386,7 +387,8 @@ int cmd_info(int argc, char **argv, Log *log)
         goto done;
     cmd_line_set_log(&line, log);
     if (given.checkpoint) {
-        rc = show_checkpoint(given.checkpoint, &line, 0, log, &err);
+        rc = show_graph_is(given.checkpoint) ? show_graph(given.checkpoint, &line, &err)
+                                             : show_checkpoint(given.checkpoint, &line, 0, log, &err);
         goto done;
     }
     if (!line.cfg.data_path[0]) {

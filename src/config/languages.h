@@ -127,6 +127,8 @@ typedef struct Language {
     const char *names;      /* in English, lower case, separated by spaces */
     const char *voice;      /* name of the espeak-ng voice; NULL: the code */
     const char *dictionary; /* name of the espeak-ng dictionary; NULL: the code */
+    /* Another name of that voice, for programs of Piper's kind with an espeak-ng of their own; or NULL. */
+    const char *piper_voice;
     TextCleaner cleaner;    /* the cleaner that is for this language only; CLEANER_NONE: none is */
     unsigned char is_heard; /* the recogniser has a model for it */
 

@@ -47,6 +47,7 @@ typedef struct CheckpointContent {
 /* Which data a run has learned from. */
 typedef struct CheckpointData {
     int64_t clips, validation_clips; /* -1: not known */
+    int64_t seconds;                 /* of the clips it learns from; 0: not known */
     int speakers;
     char hash[33], validation_hash[33]; /* of corpus_hash, in hexadecimal digits */
 } CheckpointData;

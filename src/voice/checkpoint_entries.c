@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "config/bindings.h"
@@ -375,6 +376,14 @@ static int read_longest(Checkpoint *v, const char *text, Err *err)
 
 /* --- data --- */
 
+static int64_t seconds_of(const Corpus *c, const Config *cfg)
+{
+    uint64_t frames = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        frames += c->lengths[i].frames;
+    return (int64_t)(frames * (uint64_t)cfg->hop_length / (uint64_t)cfg->sample_rate);
+}
+
 void checkpoint_data(CheckpointData *d, const Corpus *train, const Corpus *validation)
 {
     *d = (CheckpointData){.clips = train->count, .speakers = train->speaker_count};
@@ -389,9 +398,10 @@ static char *write_data(const CheckpointSource *s)
 {
     CheckpointData d;
     checkpoint_data(&d, s->corpus, s->validation);
-    return dump(json_pack("{s:I, s:i, s:s, s:I, s:s}", "clips", (json_int_t)d.clips, "speakers", d.speakers,
-                          "hash", d.hash, "validation_clips", (json_int_t)d.validation_clips,
-                          "validation_hash", d.validation_hash),
+    const json_int_t seconds = (json_int_t)seconds_of(s->corpus, s->cfg);
+    return dump(json_pack("{s:I, s:I, s:i, s:s, s:I, s:s}", "clips", (json_int_t)d.clips, "seconds", seconds,
+                          "speakers", d.speakers, "hash", d.hash, "validation_clips",
+                          (json_int_t)d.validation_clips, "validation_hash", d.validation_hash),
                 0, 0);
 }
 
@@ -404,6 +414,7 @@ static int read_data(Checkpoint *v, const char *text, Err *err)
     v->data = (CheckpointData){.clips = -1, .validation_clips = -1};
     if (hash && validation) {
         v->data.clips = json_integer_value(json_object_get(o, "clips"));
+        v->data.seconds = json_get_count(o, "seconds", 0);
         v->data.validation_clips = json_integer_value(json_object_get(o, "validation_clips"));
         v->data.speakers = (int)json_integer_value(json_object_get(o, "speakers"));
         snprintf(v->data.hash, sizeof v->data.hash, "%s", hash);
@@ -461,7 +472,8 @@ static const CheckpointEntry entries[] = {
      "`{\"text\": N, \"frames\": N}`: symbols of the longest text and frames of the longest clip it learns "
      "from; longer sentences are spoken in pieces, unless they have 64 symbols or fewer"},
     {"data", write_data, read_data,
-     "which clips it learns from: `clips`, `speakers` and `hash` (of ids, texts, recordings, speakers), and "
+     "which clips it learns from: `clips`, `seconds` of speech, `speakers` and `hash` (of ids, texts, "
+     "recordings, speakers), and "
      "`validation_clips` and `validation_hash` of those held out"},
     {"known", write_known, NULL,
      "`{\"texts\": ..., \"recordings\": ...}`: hashes of 32 bits in base64, the 2,048 smallest of each, by "
