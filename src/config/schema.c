@@ -137,8 +137,11 @@ static void comment_out(Walk *w, SchemaProblem *p, int key_node, int top_level, 
 
 /* ---- values ---- */
 
-/* Tags of YAML itself (!!str, !!int) change nothing here. */
-static int core_tag(const char *tag) { return !tag || strncmp(tag, "tag:yaml.org,2002:", 18) == 0; }
+/* Tags of YAML itself (!!str, !!int), and `!`, which names none, change nothing here. */
+static int core_tag(const char *tag)
+{
+    return !tag || strcmp(tag, "!") == 0 || strncmp(tag, "tag:yaml.org,2002:", 18) == 0;
+}
 
 /* The value as the table wants it. 0; 1: it has no value; 2: a kind of node or a tag that cannot be read. */
 static int read_value(const Walk *w, RawValue *raw, int value_node)

@@ -109,6 +109,8 @@ static void test_repairs(void **state)
          "training:\n  learning_rate: 0.001\n  min_learning_rate: 0.00001\n", 1},
         {"data:\n  language: fa\n  supported_languages: [en]\n  language_detection_method: auto\n",
          "data:\n  language: fa\n  supported_languages: [en, fa]\n  language_detection_method: auto\n", 1},
+        /* a tag that names nothing */
+        {"data:\n  ! pin_memory: ! true\n", "data:\n  ! pin_memory: ! true\n", 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         repaired(cases[i].before, cases[i].after, cases[i].problems);
