@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests: the programs tests/*/test_*.c (cmocka), the scripts tests/*/test_*.sh, the checks of the sources. The last line is the
-# sum; exit 1 when something failed.
+# Runs the tests: the programs tests/*/test_*.c (cmocka), the scripts tests/*/test_*.sh, the checks of the sources. What took longest
+# is told at the end (build/test-costs has all of it: `make test-costs`); the last line is the sum; exit 1 when something failed.
 #   tools/run_tests.sh [--long | --programs] [part of a name]
 # --long: those that take long instead (random kills, ranks in several processes and hosts, documents as printed), then every program
 # with the sanitizers for addresses and undefined behaviour, then with the one for threads. MYXTTS_LONG=1: more kills, every byte.
@@ -56,6 +56,9 @@ in_turn() { # name, label: is it among those of this run?
     [ -z "$filter$2" ] || return 0
     case $long_ones in *" $1 "*) [ $long = 1 ] ;; *) [ $long = 0 ] ;; esac
 }
+costs() { # name, second it began: what it took, two at a time or not
+    echo "$((SECONDS - $2)) $1" >>"$root/costs"
+}
 failure() { # name, why, log
     failed=$((failed + 1))
     names_failed+=("$1")
@@ -80,6 +83,7 @@ run_program() { # program, name shown
     wanted "$2" || grep -qE -- "cmocka_unit_test.*\(test_[a-z0-9_]*$filter" tests/*/"$(basename "$1").c" || return 0
     run "$log" "$1"
     rc=$?
+    costs "$2" $start
     ok=$(grep -acE '^\[       OK \]' "$log")
     bad=$(grep -aE '^\[  FAILED  \] [A-Za-z_]' "$log" | sed 's/^\[  FAILED  \] //' | sort -u)
     skips=$(grep -aE '^\[  SKIPPED \] [A-Za-z_]' "$log" | sort -u | grep -c .)
@@ -113,6 +117,7 @@ run_script() { # script, name shown
     wanted "$2" || return 0
     run "$log" "$1"
     rc=$?
+    costs "$2" $start
     ok=$(grep -acE '^ok ' "$log")
     bad=$(grep -aE '^not ok ' "$log" | sed 's/^not ok //')
     skips=$(grep -acE '^skip ' "$log")
@@ -136,10 +141,12 @@ run_script() { # script, name shown
 }
 
 run_check() { # script
-    local name log="$root/log"
+    local name log="$root/log" start=$SECONDS rc=0
     name=$(basename "$1" .sh)
     wanted "$name" || return 0
-    if run "$log" "$1"; then
+    run "$log" "$1" || rc=$?
+    costs "$name" $start
+    if [ $rc = 0 ]; then
         passed=$((passed + 1))
         echo "ok     $name: $(tail -1 "$log" | sed 's/^ok: //')"
     else
@@ -148,13 +155,14 @@ run_check() { # script
 }
 
 build_variant() { # label, arguments of make
-    local label=$1
+    local label=$1 start=$SECONDS
     shift
     echo "building the tests with $label"
     if ! make -s --no-print-directory -j2 NVCC= "$@" >"$root/build.log" 2>&1; then
         failure "build with $label" "make failed" "$root/build.log"
         return 1
     fi
+    costs "build with $label" $start
 }
 
 # A test of a build folder, program or script.
@@ -221,6 +229,12 @@ if [ $long = 1 ]; then
         run_all build/tsan "tsan/" "${programs[@]}"
 fi
 
+# A run of a few tests is no answer to what all of them take.
+if [ -z "$filter" ] && [ -f "$root/costs" ]; then
+    sort -rn "$root/costs" >build/test-costs
+    echo "$((SECONDS / 60)) min $((SECONDS % 60)) s; what took longest, in seconds:"
+    head -12 build/test-costs | awk '{ n = $1; sub(/^[0-9]+ /, ""); printf "%6d  %s\n", n, $0 }'
+fi
 if [ "$failed" != 0 ]; then
     echo
     printf 'failed: %s\n' "${names_failed[@]}"
