@@ -1,8 +1,8 @@
 # make             install what is missing, build the program, with its CUDA part where there is a GPU. CUDA=1: also without one, for
 #                  CUDA_ARCH=80 (and what is newer, translated when it starts), 90a (H100, H200), 100 (B200), 120 (RTX 50) or every one of these
-# make demo        install what is missing, build, let flite speak a small corpus, train a voice on it (DEMO_MINUTES=M), speak sentences that
-#                  are not in it, let a recogniser hear them
-# make test        install what is missing, build, run the tests
+# make demo        install what is missing, build, let flite speak 100 sentences, begin a voice with the base, play what it says; then every
+#                  step on a corpus of its own: a voice from nothing (DEMO_MINUTES=M; 0: no more than the first sound), what a recogniser hears
+# make test        install what is missing, build, run the tests; make test-costs: what each of the last run took, in seconds
 # make test-long   those that take long: random kills, ranks, documents as printed, every program under the sanitizers; MYXTTS_LONG=1 for
 #                  more kills and damaged bytes; make fuzz: a minute for each parser
 # make test-gpu    the CUDA part, where there is a GPU
@@ -112,7 +112,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out %_preload.c,$(wildcard tests/support/*.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all built units cuda deps wheel deb dist install uninstall demo voice base test test-long test-gpu test-aarch64 bench bench-doctor fuzz format tidy clean help programs
+.PHONY: all built units cuda deps wheel deb dist install uninstall demo voice base test test-costs test-long test-gpu test-aarch64 bench bench-doctor fuzz format tidy clean help programs
 .SECONDARY:
 
 all:
@@ -266,9 +266,14 @@ $(OUT)/bench/serve: LIBS = -lm -pthread
 deps:
 	@tools/deps.sh
 
+# Something to hear comes first: what it does not need is built after it. DEMO_MINUTES=0: no more than that.
 demo: deps
+	@$(MAKE) --no-print-directory $(OUT)/myxtts
+	@tools/demo.sh "$(OUT)" first
+ifneq ($(DEMO_MINUTES),0)
 	@$(MAKE) --no-print-directory built $(OUT)/bench/voice
 	@tools/demo.sh "$(OUT)"
+endif
 
 # Variables given to make reach tools/voice.sh through the environment.
 voice: deps
@@ -283,6 +288,9 @@ test:
 	@tools/deps.sh tests
 	@$(MAKE) --no-print-directory WERROR=1 programs
 	@tools/run_tests.sh
+
+test-costs:
+	@cat $(OUT)/test-costs
 
 test-long:
 	@tools/deps.sh tests

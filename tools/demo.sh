@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# A small corpus of sentences spoken by flite, then every step of the program on it, to a sentence it has not heard and what a recogniser
-# hears in it. usage: tools/demo.sh BUILD_FOLDER
-# DEMO_DIR: where it goes (build/demo); DEMO_MINUTES: of training; DEMO_LINES: sentences of the corpus; FLITE: flite's program.
+# What the program does, on sentences that flite speaks. usage:
+#   tools/demo.sh BUILD_FOLDER first   half a minute of training on 100 sentences, from the base that comes with the program, and a sentence
+#                                      that is not among them
+#   tools/demo.sh BUILD_FOLDER         a corpus of its own, then every step of the program on it, from the beginning, and what a recogniser
+#                                      hears in sentences that the voice has not heard
+# DEMO_DIR: where it goes (build/demo; the first sound into DEMO_DIR-first); DEMO_MINUTES: of training; DEMO_LINES: sentences of the corpus;
+# FLITE: flite's program.
 set -eu
 cd "$(dirname "$0")/.."
 build=$1
@@ -20,6 +24,32 @@ quoted() {
 }
 say() { printf '\n\033[1m$%s\033[0m\n' "$(quoted "$@")"; }
 step() { say "$@"; "$@"; }
+
+# Played where somebody listens; named in any case.
+hear() { # file
+    local player
+    if [ -t 1 ]; then
+        for player in pw-play paplay 'aplay -q' 'ffplay -nodisp -autoexit -loglevel quiet'; do
+            # shellcheck disable=SC2086 # a program and its arguments
+            if command -v "${player%% *}" >/dev/null && $player "$1" 2>/dev/null; then break; fi
+        done
+    fi
+    printf '\nthe voice says: \033[1m%s\033[0m\n' "$(realpath "$1")"
+}
+
+if [ "${2:-}" = first ]; then
+    first=$demo-first sentence="My brother found three keys in the garden."
+    rm -rf "$first"
+    mkdir -p "$first"
+    echo "$sentence" >"$first/sentence.txt"
+    tools/demo_text.sh 100 "$first/sentence.txt" >"$first/text.csv"
+    step tools/flite_corpus.sh "$first" "$first/text.csv" slt
+    step "$myxtts" train "$first" --checkpoint-dir "$first/run" --minutes 0.4
+    # Half a minute is no time for a vocoder: the one of the base speaks.
+    step "$myxtts" synth "$sentence" --checkpoint "$first/run" --vocoder bases/english-nano.safetensors --output "$first/first.wav"
+    hear "$first/first.wav"
+    exit
+fi
 
 # Sentences that are not in the corpus; every word of them is, in others. The recogniser gets all of them right when flite itself says them:
 # what it gets wrong is the voice's.
@@ -69,5 +99,6 @@ else
     echo "there is no recogniser on this machine (apt-get install libpocketsphinx3 pocketsphinx-en-us): listen to $demo/spoken/slt yourself"
 fi
 echo
+hear "$demo/keys.wav"
 echo "in $demo: the corpus and its caches, a voice that was trained on it (run/), sentences it had never heard (keys.wav, spoken/), the mel of"
 echo "the first (keys.png), which symbol is where in the recordings (align/) and the loss over the steps (run/loss.png)"
