@@ -5,7 +5,7 @@
 #   (none)   also a recogniser and a synthesiser, which judge speech, where they can be installed
 #   pack     these, and what packages of the program are made with
 #   tests    all of these, and what tests are compiled and sources are checked with, a browser for the tests of the HTML report and of the pages of
-#            `serve`, OpenMPI for those of several ranks, and numpy and other people's clients of the server, into build/clients by pip;
+#            `serve`, OpenMPI for those of several ranks, and numpy, ONNX Runtime and other people's clients of the server, into build/clients by pip;
 #            tests that need what could not be had are skipped
 #   --yes    asks nothing
 # NO_DEPS=1: installs nothing and says what is missing. What could not be installed is tried again after `make clean`.
@@ -28,7 +28,7 @@ if [ "$mode" = tests ]; then
     command -v mpirun >/dev/null || wishes="$wishes openmpi-bin"
 fi
 tried=build/deps-tried         # packages that could not be installed
-clients="numpy openai wyoming" # from PyPI
+clients="numpy openai wyoming onnxruntime" # from PyPI
 venv=build/clients
 say() { echo "deps: $*" >&2; }
 

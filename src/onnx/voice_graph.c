@@ -36,9 +36,13 @@ static Value memory_of(const NetworkGraph *n, const VoiceGraphInput *in, const f
     return graph_add(g, "Add", x, vector);
 }
 
-/* Log duration, pitch and energy: [T, TRAIT_COUNT]. */
-static Value traits_of(const NetworkGraph *n, Value memory)
+/* Log duration, pitch and energy: [T, TRAIT_COUNT]. Durations are what suffers first from weights of one
+ * byte, and these are few: they have two. */
+static Value traits_of(const NetworkGraph *whole, Value memory)
 {
+    NetworkGraph own = *whole;
+    own.precision = whole->precision == ONNX_INT8 ? ONNX_FLOAT16 : whole->precision;
+    const NetworkGraph *n = &own;
     Graph *g = n->g;
     const ModelAt *at = &n->m->at;
     const int width = n->m->cfg.predictor_dim;

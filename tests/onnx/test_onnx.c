@@ -220,7 +220,7 @@ static void wrong_use_gets_a_sentence(void **state)
     expect_failure(2, ARGS("export", "--checkpoint", BASE, "--format", "onnx"), WORDS("--output F.onnx"),
                    NULL);
     expect_failure(2, ARGS("export", "--checkpoint", BASE, "--format", "ggml", "--output", file),
-                   WORDS("ggml", "safetensors or onnx"), file);
+                   WORDS("ggml", "safetensors, onnx or piper"), file);
     expect_failure(2, ARGS("export", "--checkpoint", BASE, "--format", "safetensors", "--output", file),
                    WORDS("--output F.safetensors"), file);
     expect_failure(2, ARGS("export", "--checkpoint", BASE, "--output", file, "--precision", "bf16"),
