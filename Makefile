@@ -160,6 +160,8 @@ $(OUT)/obj/src/cmd/cmd_version.o: src/cmd/cmd_version.c $(OUT)/revision
 $(OUT)/obj/src/serve/page_files.o: $(wildcard src/page/*)
 # So are the sentences to read aloud.
 $(OUT)/obj/src/serve/record/sentences.o: $(wildcard src/serve/sentences/*)
+# And what tells the network of it.
+$(OUT)/obj/src/serve/announce.o: src/serve/avahi.service
 
 .FORCE:
 

@@ -13,6 +13,7 @@
 #include "cmd/line/options.h"
 #include "device/devices.h"
 #include "lib/myxtts.h"
+#include "serve/announce.h"
 #include "serve/server.h"
 #include "serve/wyoming.h"
 
@@ -54,12 +55,13 @@ typedef struct Serve {
     const char *checkpoint, *runs, *record, *sentences, *listen, *token_file, *max_connections, *max_requests,
         *max_queue, *max_wait, *max_text, *max_body, *max_upload, *request_timeout;
     const char *vocoder, *iterations, *wyoming;
-    int wyoming_open, force_language;
+    int wyoming_open, announce, force_language;
     Devices devices;
     StudioVoice *voices; /* [studio's] */
     Studio *studio;
     Server server;
     Wyoming *home; /* NULL: nobody wants it */
+    Announcement announcement;
 } Serve;
 
 /* Each --checkpoint V becomes an argument V, so that there may be several. Returns malloc'd [argc + 1]. */
@@ -128,6 +130,16 @@ static int say_where(const Serve *s, int json, Log *log, Err *err)
     if (fflush(stdout) != 0)
         return err_set(err, ERR_IO, "cannot write to standard output");
     return 0;
+}
+
+/* What it would serve is served all the same where it cannot be told of. */
+static void announce(Serve *s, Log *log)
+{
+    Err err = {0};
+    if (!announce_open(&s->announcement, ANNOUNCE_FOLDER, wyoming_port(s->home), &err))
+        log_info(log, "announced: %s", s->announcement.path);
+    else
+        log_warn(log, "%s; %s", err.msg, err.hint);
 }
 
 /* One studio with all voices; without any there is none. */
@@ -204,6 +216,10 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
         return err_set(err, ERR_USAGE, "--sentences is for recording: it needs --record DIR");
     if (s->wyoming && line->positional_count == 0)
         return err_set(err, ERR_USAGE, "--wyoming is for voices: it needs --checkpoint D");
+    if (s->announce && !s->wyoming_open)
+        return err_set(err, ERR_USAGE,
+                       "--announce is for a port that others reach: it needs --wyoming 0.0.0.0:10200 and "
+                       "--wyoming-open");
     int rc = take_numbers(s, &o, err);
     WyomingOptions home = wyoming_options(s, &o);
     if (!rc && s->wyoming)
@@ -218,6 +234,8 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
     home = wyoming_options(s, &o);
     if (!rc && s->wyoming)
         rc = wyoming_open(&s->home, s->studio, &home, err);
+    if (!rc && s->announce)
+        announce(s, log);
     if (!rc)
         say_voices(s, log);
     if (!rc)
@@ -229,6 +247,7 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
         if (tenths % LOOK_TENTHS == 0)
             server_look(&s->server);
     }
+    announce_close(&s->announcement);
     log_info(log, "stopping: what is being spoken is finished first; Ctrl-C again ends at once");
     if (s->home)
         wyoming_stop(s->home);
@@ -252,6 +271,8 @@ static const CmdOption options[] = {
      "speak the Wyoming protocol there, for Home Assistant"},
     {"wyoming-open", NULL, 0, FLAG_AT(Serve, wyoming_open),
      "also at an address that others reach: the protocol has no token"},
+    {"announce", NULL, 0, FLAG_AT(Serve, announce),
+     "tell the network of the Wyoming port by Avahi, so that Home Assistant finds it"},
     {"force-language", NULL, 0, FLAG_AT(Serve, force_language),
      "speak also languages and letters that a voice was never trained on"},
     {"max-connections", "N", TEXT_AT(Serve, max_connections), 0, "open at once (2000)"},
@@ -284,6 +305,7 @@ int cmd_serve(int argc, char **argv, Log *log)
     }
     if (rc)
         code = cmd_fail(log, &err);
+    announce_close(&s.announcement);
     wyoming_close(s.home);
     server_close(&s.server);
     studio_close(s.studio);

@@ -415,6 +415,8 @@ int wyoming_open(Wyoming **out, Studio *s, const WyomingOptions *o, Err *err)
 
 const char *wyoming_address(const Wyoming *w) { return w->address.shown; }
 
+int wyoming_port(const Wyoming *w) { return w->address.port; }
+
 void wyoming_stop(Wyoming *w)
 {
     atomic_store(&w->stopping, 1);

@@ -34,6 +34,7 @@ int wyoming_check(const WyomingOptions *o, Err *err);
 /* As wyoming_check. ERR_IO: the port is taken. */
 int wyoming_open(Wyoming **w, Studio *s, const WyomingOptions *o, Err *err);
 const char *wyoming_address(const Wyoming *w); /* "127.0.0.1:10200": with the port in use */
+int wyoming_port(const Wyoming *w);
 /* Accepts nothing more and begins to end, without waiting. */
 void wyoming_stop(Wyoming *w);
 /* The same, waits, and frees. Before studio_close. NULL is fine. */

@@ -16,6 +16,8 @@ checkpoint=tests/golden/checkpoint.safetensors
 ends_with other_addresses_are_refused 2 "$bin" serve --checkpoint $checkpoint "${voice[@]}" --listen 127.0.0.1:0 --wyoming 0.0.0.0:0
 log_has it_says_why 'the Wyoming protocol has no token'
 log_has it_says_what_to_do '--wyoming-open'
+ends_with what_nobody_reaches_is_not_announced 2 "$bin" serve --checkpoint $checkpoint "${voice[@]}" --listen 127.0.0.1:0 --wyoming 10200 --announce
+log_has it_says_what_is_needed '--wyoming-open'
 ends_with a_port_must_be_one 2 "$bin" serve --checkpoint $checkpoint "${voice[@]}" --listen 127.0.0.1:0 --wyoming home:house
 
 if ! $python -c 'import wyoming' 2>/dev/null; then
