@@ -314,6 +314,24 @@ static void info_shows_what_others_have_to_know(void **state)
     json_decref(o);
 }
 
+/* As long as the recordings are, but for the silence that is cut off. */
+static void a_voice_knows_how_much_it_learned_from(void **state)
+{
+    json_t *o =
+        run_json(ARGS("info", "--data-path", lab.c->data, "--cache-dir", lab.c->cache, "--json"), NULL);
+    const double all = json_number_value(json_object_get(o, "seconds"));
+    json_decref(o);
+    SafeTensors f;
+    export_to(at("half.safetensors"), "bf16");
+    assert_int_equal(safetensors_open(&f, at("half.safetensors"), NULL), 0);
+    o = json_loads(safetensors_meta(&f, "data"), 0, NULL);
+    const double learned = json_number_value(json_object_get(o, "seconds"));
+    print_message("%.0f of %.1f s\n", learned, all);
+    assert_true(learned <= all && learned > 0.8 * all - 1);
+    json_decref(o);
+    safetensors_close(&f);
+}
+
 static void what_nobody_says_of_a_voice_is_unknown(void **state)
 {
     const char *file = at("nameless.safetensors");
@@ -407,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_vocoder_inside_sounds_as_the_one_beside),
         cmocka_unit_test(nothing_of_the_training_is_in_it),
         cmocka_unit_test(info_shows_what_others_have_to_know),
+        cmocka_unit_test(a_voice_knows_how_much_it_learned_from),
         cmocka_unit_test(what_nobody_says_of_a_voice_is_unknown),
         cmocka_unit_test(a_damaged_export_gets_a_sentence),
         cmocka_unit_test(weights_that_are_no_numbers_are_not_exported),
