@@ -1,6 +1,6 @@
 # bare_debian.sh - a bare Debian of its own (debootstrap, chroot) with the committed sources in /home/new/myxtts; to be sourced. Set `root`
 # (a folder that stays) or leave it empty (a temporary one, about 3 GB, removed at the end).
-#   NEWCOMER_SUITE (bookworm), NEWCOMER_MIRROR (http://deb.debian.org/debian): which Debian, and from where
+#   NEWCOMER_SUITE (bookworm), NEWCOMER_MIRROR (http://deb.debian.org/debian): which Debian, and from where; NEWCOMER_OPTIONS: of debootstrap
 # shellcheck shell=bash
 suite=${NEWCOMER_SUITE:-bookworm} mirror=${NEWCOMER_MIRROR:-http://deb.debian.org/debian}
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
@@ -45,9 +45,10 @@ user=''
 show() { sed 's/^/        /' "$log" | tail -"${1:-1}"; }
 
 bootstrap() {
-    [ -x "$root/bin/bash" ] || debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$mirror"
-    mount -t proc proc "$root/proc"
-    mount --bind /dev "$root/dev"
+    # shellcheck disable=SC2086 # options are split on purpose
+    [ -x "$root/bin/bash" ] || debootstrap ${NEWCOMER_OPTIONS:-} --variant=minbase --include=ca-certificates "$suite" "$root" "$mirror"
+    mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
+    mountpoint -q "$root/dev" || mount --bind /dev "$root/dev"
     cp /etc/resolv.conf "$root/etc/" 2>/dev/null || :
     # Whom this machine trusts, the new system has to trust too: a proxy may be among them.
     cp -r /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/" 2>/dev/null || :

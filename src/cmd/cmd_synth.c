@@ -35,8 +35,9 @@ static const char usage_text[] =
     "myxtts synth --checkpoint D --lines F --output-dir DIR [--json] ...\n\n"
     "Speaks the text with a voice that `myxtts train` made. D is the folder of a training (its best "
     "checkpoint is used), a\n"
-    "checkpoint, or an exported voice; without it, the newest training that was not given a "
-    "--checkpoint-dir. Without\n"
+    "checkpoint, an exported voice, or `base`, the voice that comes with the program; without it, the newest "
+    "training\n"
+    "that was not given a --checkpoint-dir. Without\n"
     "--output the speech is speech.wav; a sound file of that name is replaced.\n"
     "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of "
     "the first\n"
@@ -561,7 +562,7 @@ static int fill_in(Synth *s, const CmdLine *line, Err *err)
     newest_run(s->found, ".");
     return s->found[0]
                ? err_hint(err, "the newest run here is %.200s: --checkpoint %.200s", s->found, s->found)
-               : ERR_USAGE;
+               : err_hint(err, "the voice that comes with the program: --checkpoint base");
 }
 
 /* Which of the two ways of use is meant, and whether it is complete. */

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
+#include "voice/base_file.h"
+
 #define MOST_DIGITS 18 /* more do not fit into 63 bits */
 #define MOST_LOOKS 10  /* at a folder whose files vanish */
 
@@ -223,6 +226,8 @@ int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const cha
         rc = folder_join(path, dir, BEST_NAME, err);
     } else if (stat(what, &st) == 0 && S_ISDIR(st.st_mode)) {
         return find_in_folder(path, what, log, err);
+    } else if (strcmp(what, "base") == 0 && !file_exists(what) && base_file_find(path)) {
+        rc = 0;
     } else {
         int n = snprintf(path, CHECKPOINT_PATH_SIZE, "%s", what);
         rc = n >= CHECKPOINT_PATH_SIZE ? err_set(err, ERR_DATA, "the path %.200s... is too long", what) : 0;
@@ -234,6 +239,6 @@ int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const cha
     if (rc == ERR_MISSING)
         err_hint(err,
                  "a checkpoint is named by auto, best, a file, or a folder that holds step-00001000" SUFFIX
-                 " or " BEST_NAME);
+                 " or " BEST_NAME "; base is the voice that comes with the program");
     return rc;
 }

@@ -90,6 +90,7 @@ void checkpoint_writer_close(CheckpointWriter *w);
  *   "best"           best.safetensors in dir
  *   a file           that one
  *   a folder         its best when there is a valid one, else its newest valid step
+ *   "base"           the base that comes with the program (base_file.h), where nothing here has that name
  *
  * Valid: the whole file was read and its checksum is right. ERR_MISSING: no such file or folder, or not a
  * single checkpoint in it. ERR_DAMAGED: there are some, but none is valid (so that a run does not silently
