@@ -2,7 +2,7 @@
  * there, 60 with none.
  *
  * usage: build/bench/doctor [--combined | --swings] [--program FILE] [--machines N] [--skip N] [--only CLASS]
- *                           [--seed S] [--jobs N] [--batches N] [--no-gains] [--list] [--report FILE]
+ *                           [--seed S] [--jobs N] [--batches N] [--no-gains] [--list]
  *
  * Each machine is shown to `myxtts diagnose --json`; its answer is compared with what was injected. Some of
  * the changes that the doctor lists are then made - a setting on the command line, or a stage of the machine
@@ -209,42 +209,44 @@ static int class_find(const char *name)
     return -1;
 }
 
+/* A switch has no `most`. */
 static int options_parse(Options *o, int argc, char **argv, Err *err)
 {
+    int seed = (int)o->seed;
+    const struct {
+        const char *name;
+        int *number, least, most;
+        const char **text;
+    } rows[] = {{"--no-gains", &o->no_gains, 0, 0, NULL},
+                {"--combined", &o->combined, 0, 0, NULL},
+                {"--swings", &o->swings, 0, 0, NULL},
+                {"--list", &o->list, 0, 0, NULL},
+                {"--machines", &o->machines, 1, ALL_MACHINES, NULL},
+                {"--skip", &o->skip, 0, ALL_MACHINES, NULL},
+                {"--jobs", &o->jobs, 1, 8, NULL},
+                {"--batches", &o->batches, 20, 100000, NULL},
+                {"--seed", &seed, 0, INT32_MAX, NULL},
+                {"--program", NULL, 0, 0, &o->program},
+                {"--only", NULL, 0, 0, &o->only_word}};
+    const size_t count = sizeof rows / sizeof *rows;
     for (int i = 1; i < argc; i++) {
-        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        int taken = 1, right = 1, seed = 0;
-        if (!strcmp(word, "--no-gains"))
-            o->no_gains = 1, taken = 0;
-        else if (!strcmp(word, "--combined"))
-            o->combined = 1, taken = 0;
-        else if (!strcmp(word, "--swings"))
-            o->swings = 1, taken = 0;
-        else if (!strcmp(word, "--list"))
-            o->list = 1, taken = 0;
-        else if (!strcmp(word, "--program"))
-            o->program = value;
-        else if (!strcmp(word, "--report"))
-            o->report = value, right = *value;
-        else if (!strcmp(word, "--machines"))
-            right = number_of(&o->machines, value, 1, ALL_MACHINES);
-        else if (!strcmp(word, "--jobs"))
-            right = number_of(&o->jobs, value, 1, 8);
-        else if (!strcmp(word, "--batches"))
-            right = number_of(&o->batches, value, 20, 100000);
-        else if (!strcmp(word, "--seed"))
-            right = number_of(&seed, value, 0, INT32_MAX), o->seed = (uint64_t)seed;
-        else if (!strcmp(word, "--only"))
-            o->only_word = value;
-        else if (!strcmp(word, "--skip"))
-            right = number_of(&o->skip, value, 0, ALL_MACHINES);
-        else
+        size_t k = 0;
+        while (k < count && strcmp(argv[i], rows[k].name) != 0)
+            k++;
+        if (k == count)
             return err_set(err, ERR_USAGE, "there is no option '%s'; see the first lines of bench/doctor.c",
-                           word);
-        if (!right)
-            return err_set(err, ERR_USAGE, "%s cannot be '%s'", word, value);
-        i += taken;
+                           argv[i]);
+        if (!rows[k].text && !rows[k].most) {
+            *rows[k].number = 1;
+            continue;
+        }
+        const char *value = i + 1 < argc ? argv[++i] : "";
+        if (rows[k].text)
+            *rows[k].text = value;
+        else if (!number_of(rows[k].number, value, rows[k].least, rows[k].most))
+            return err_set(err, ERR_USAGE, "%s cannot be '%s'", rows[k].name, value);
     }
+    o->seed = (uint64_t)seed;
     if (o->only_word && !o->combined && !o->swings && (o->only = class_find(o->only_word)) < 0)
         return err_set(err, ERR_USAGE, "--only cannot be '%s'", o->only_word);
     return 0;
@@ -292,16 +294,11 @@ int main(int argc, char **argv)
     if (!rc && j.o.list && !other)
         print_list(&j);
     else if (!rc && !other) {
-        Buf b = {0};
         summarise(&s, &j);
-        table(&b, &s, 0);
-        fwrite(b.data, 1, b.size, stdout);
-        buf_free(&b);
+        print_table(&s);
         print_verdicts(&j, &s);
-        print_confusion(&j);
+        print_failures(&j);
         print_json(&j, &s, seconds);
-        if (j.o.report)
-            rc = write_report(&j, &s, seconds, &err);
     }
     folder_remove(dir);
     free(j.results);

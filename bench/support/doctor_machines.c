@@ -8,12 +8,6 @@ const char *const cause_words[CAUSES] = {"storage", "workers", "buffers",  "band
 
 const int batch_sizes[BATCH_SIZES] = {4, 8, 16};
 
-const ClassRow classes[CLASSES] = {
-    {"healthy", 60},     {"slow_disk", 24}, {"slow_decode", 24},     {"few_workers", 24},
-    {"slow_h2d", 24},    {"slow_peer", 24}, {"slow_preprocess", 24}, {"slow_step", 20},
-    {"few_buffers", 20}, {"stall", 24},     {"long_clips", 16},      {"two_causes", 16},
-};
-
 #define MARGIN \
     1.15 /* gain of mending it, in the model; 1 / (1 - LEAST_COST) and something for the model's error */
 
@@ -155,7 +149,7 @@ static void truth(Machine *m, int stage, unsigned causes)
     m->causes = causes;
 }
 
-static int draw_healthy(Machine *m, Rng *rng)
+static int draw_healthy(Machine *m, Rng *rng, int stage, unsigned causes)
 {
     draw_sound(m, rng, 0.15, 0.5);
     int next = from(rng, 0, 4); /* the stage that is nearest to the step: no more than twice as fast */
@@ -169,7 +163,7 @@ static int draw_healthy(Machine *m, Rng *rng)
     if (m->number % 6 == 2)
         m->stalls[m->stall_count++] = (StallAt){from(rng, READ, PREPROCESS), from(rng, 10, 40),
                                                 round(m->ms[STEP] * between(rng, 0.5, 1.5))};
-    truth(m, STAGES, 1u << NO_CAUSE);
+    truth(m, stage, causes);
     return model_run(m).busy >= 0.975;
 }
 
@@ -190,9 +184,9 @@ static int draw_slow(Machine *m, Rng *rng, int stage, unsigned causes)
 
 /* Decoding that is slow although there are many workers: the doctor may say that there are too few or that
  * the work is too much. */
-static int draw_slow_decode(Machine *m, Rng *rng)
+static int draw_slow_decode(Machine *m, Rng *rng, int stage, unsigned causes)
 {
-    if (!draw_slow(m, rng, DECODE, 1u << WORKERS | 1u << COMPUTE))
+    if (!draw_slow(m, rng, stage, causes))
         return 0;
     int workers = from(rng, 4, 10);
     m->ms[DECODE] *= (double)workers / m->workers;
@@ -201,33 +195,33 @@ static int draw_slow_decode(Machine *m, Rng *rng)
            gain_with_workers(m, 2 * workers) >= MARGIN;
 }
 
-static int draw_few_workers(Machine *m, Rng *rng)
+static int draw_few_workers(Machine *m, Rng *rng, int stage, unsigned causes)
 {
     draw_sound(m, rng, 0.08, 0.35);
     m->workers = from(rng, 1, 2);
     m->ms[DECODE] = m->ms[STEP] * m->workers * 1.17 * pow(2.8, rng_uniform(rng));
     m->ms[READ] = fmin(m->ms[READ], 0.2 * m->ms[DECODE]);
-    truth(m, DECODE, 1u << WORKERS);
+    truth(m, stage, causes);
     return gain_with_workers(m, 16) >= MARGIN &&
            gain_without_stage(m, READ) < 1 + 0.5 * (gain_without_stage(m, DECODE) - 1) &&
            gain_with_buffers(m) < 1.03;
 }
 
-static int draw_slow_step(Machine *m, Rng *rng)
+static int draw_slow_step(Machine *m, Rng *rng, int stage, unsigned causes)
 {
     draw_sound(m, rng, 0.03, 0.12);
     m->ms[DECODE] = fmin(m->ms[DECODE], 0.17 * m->ms[STEP] * m->workers - m->ms[READ]);
     if (m->ms[DECODE] <= 0)
         return 0;
-    truth(m, STEP, 1u << COMPUTE);
+    truth(m, stage, causes);
     return model_run(m).busy >= 0.985;
 }
 
 /* Every stage is fast enough on average, but one varies more than two slots and three buffers can take. */
-static int draw_few_buffers(Machine *m, Rng *rng)
+static int draw_few_buffers(Machine *m, Rng *rng, int stage, unsigned causes)
 {
     static const int which[] = {READ, DECODE, H2D, PREPROCESS, PEER};
-    int stage = which[m->number % 5];
+    stage = which[m->number % 5];
     draw_sound(m, rng, 0.03, 0.12);
     m->jitter = between(rng, 0.6, 1.2);
     m->slots = from(rng, 1, 2);
@@ -235,7 +229,7 @@ static int draw_few_buffers(Machine *m, Rng *rng)
     if (stage == PEER)
         m->one_device = 0;
     m->ms[stage] = m->ms[STEP] * between(rng, 0.6, 0.88) * (stage == DECODE ? m->workers : 1);
-    truth(m, stage, 1u << BUFFERS);
+    truth(m, stage, causes);
     double best = gain_without_stage(m, stage);
     for (int s = 0; s < STEP; s++)
         if (s != stage && has_stage(m, s) && gain_without_stage(m, s) > 1 + 0.4 * (best - 1))
@@ -250,9 +244,9 @@ static double gain_without_stalls(const Machine *m)
     return gain_to(m, &other);
 }
 
-static int draw_stall(Machine *m, Rng *rng)
+static int draw_stall(Machine *m, Rng *rng, int stage, unsigned causes)
 {
-    int stage = m->number % STAGES;
+    stage = m->number % STAGES;
     draw_sound(m, rng, 0.1, 0.45);
     m->slots = from(rng, 2, 4);
     m->buffers = from(rng, 3, 5);
@@ -262,7 +256,7 @@ static int draw_stall(Machine *m, Rng *rng)
     m->stalls[0] = (StallAt){stage, m->period,
                              round(m->ms[STEP] * (between(rng, 0.2, 0.9) * m->period + between(rng, 0, 8)))};
     m->stall_count = 1;
-    truth(m, stage, 1u << STALL);
+    truth(m, stage, causes);
     double gain = gain_without_stalls(m);
     Machine quiet = *m;
     quiet.stall_count = 0;
@@ -303,17 +297,17 @@ int is_irregular(const Machine *m)
 
 /* A few batches that take far longer, at odd places: half of them stalls without a period, half really long
  * clips, whose bytes take their time on one of the two copies. */
-static int draw_long_clips(Machine *m, Rng *rng)
+static int draw_long_clips(Machine *m, Rng *rng, int stage, unsigned causes)
 {
     static const int by_stall[] = {READ, DECODE, H2D, PREPROCESS, PEER};
     m->long_clips = m->number % 2;
-    int stage = m->long_clips ? m->number / 2 % 2 ? PEER : H2D : by_stall[m->number / 2 % 5];
+    stage = m->long_clips ? m->number / 2 % 2 ? PEER : H2D : by_stall[m->number / 2 % 5];
     draw_sound(m, rng, 0.08, 0.3);
     m->slots = from(rng, 2, 4);
     m->buffers = from(rng, 3, 5);
     if (stage == PEER || m->long_clips)
         m->one_device = 0;
-    truth(m, stage, 1u << OUTLIERS);
+    truth(m, stage, causes);
     if (m->long_clips) { /* what it costs is measured: the same machine with short clips */
         m->size = 1;
         m->ms[H2D] = m->ms[PEER] = 0.01 * m->ms[STEP];
@@ -333,7 +327,7 @@ static double stage_period(const Machine *m, int stage)
     return m->ms[stage] / (stage == DECODE ? m->workers : 1);
 }
 
-static int draw_two_causes(Machine *m, Rng *rng)
+static int draw_two_causes(Machine *m, Rng *rng, int stage, unsigned causes)
 {
     static const int pairs[][2] = {{READ, PEER},   {DECODE, H2D},      {H2D, PREPROCESS}, {PREPROCESS, PEER},
                                    {PEER, DECODE}, {PREPROCESS, READ}, {H2D, READ},       {PEER, H2D}};
@@ -359,38 +353,20 @@ static int draw_two_causes(Machine *m, Rng *rng)
            stage_period(m, pair[0]) > stage_period(m, pair[1]);
 }
 
-static int draw(Machine *m, Rng *rng)
-{
-    switch (m->class) {
-    case HEALTHY:
-        return draw_healthy(m, rng);
-    case SLOW_DISK:
-        return draw_slow(m, rng, READ, 1u << STORAGE);
-    case SLOW_DECODE:
-        return draw_slow_decode(m, rng);
-    case FEW_WORKERS:
-        return draw_few_workers(m, rng);
-    case SLOW_H2D:
-        return draw_slow(m, rng, H2D, 1u << BANDWIDTH);
-    case SLOW_PEER:
-        return draw_slow(m, rng, PEER, 1u << BANDWIDTH);
-    case SLOW_PREPROCESS:
-        return draw_slow(m, rng, PREPROCESS, 1u << COMPUTE);
-    case SLOW_STEP:
-        return draw_slow_step(m, rng);
-    case FEW_BUFFERS:
-        return draw_few_buffers(m, rng);
-    case PERIODIC:
-        return draw_stall(m, rng);
-    case LONG_CLIPS:
-        return draw_long_clips(m, rng);
-    case TWO_CAUSES:
-        return draw_two_causes(m, rng);
-    case CLASSES:
-        break;
-    }
-    return 0;
-}
+const ClassRow classes[CLASSES] = {
+    [HEALTHY] = {"healthy", 60, draw_healthy, STAGES, 1u << NO_CAUSE},
+    [SLOW_DISK] = {"slow_disk", 24, draw_slow, READ, 1u << STORAGE},
+    [SLOW_DECODE] = {"slow_decode", 24, draw_slow_decode, DECODE, 1u << WORKERS | 1u << COMPUTE},
+    [FEW_WORKERS] = {"few_workers", 24, draw_few_workers, DECODE, 1u << WORKERS},
+    [SLOW_H2D] = {"slow_h2d", 24, draw_slow, H2D, 1u << BANDWIDTH},
+    [SLOW_PEER] = {"slow_peer", 24, draw_slow, PEER, 1u << BANDWIDTH},
+    [SLOW_PREPROCESS] = {"slow_preprocess", 24, draw_slow, PREPROCESS, 1u << COMPUTE},
+    [SLOW_STEP] = {"slow_step", 20, draw_slow_step, STEP, 1u << COMPUTE},
+    [FEW_BUFFERS] = {"few_buffers", 20, draw_few_buffers, STAGES, 1u << BUFFERS},
+    [PERIODIC] = {"stall", 24, draw_stall, STAGES, 1u << STALL},
+    [LONG_CLIPS] = {"long_clips", 16, draw_long_clips, STAGES, 1u << OUTLIERS},
+    [TWO_CAUSES] = {"two_causes", 16, draw_two_causes, STAGES, 0},
+};
 
 void write_spec(Machine *m, const Sizes *sizes)
 {
@@ -438,7 +414,7 @@ static void machine_draw(Machine *m, uint64_t seed, Class class, int number, con
         ASSERT_CMP(draws, <, 100000);
         *m = (Machine){
             .class = class, .number = number, .draws = ++draws, .seed = (unsigned)rng_below(&rng, 1000000)};
-        fair = draw(m, &rng);
+        fair = classes[class].draw(m, &rng, classes[class].stage, classes[class].causes);
     }
     ModelRun run = model_run(m);
     m->period_ms = run.period;
@@ -451,17 +427,23 @@ static void machine_draw(Machine *m, uint64_t seed, Class class, int number, con
     write_spec(m, sizes);
 }
 
+int class_due(int *next, const ClassRow *rows, int count)
+{
+    int best = 0;
+    for (int c = 1; c < count; c++)
+        if ((next[c] + 0.5) / rows[c].count < (next[best] + 0.5) / rows[best].count)
+            best = c;
+    next[best]++;
+    return best;
+}
+
 int machines_draw(Machine *out, int count, int only, uint64_t seed, const Sizes *sizes)
 {
     int next[CLASSES] = {0}, n = 0;
     for (int i = 0; i < ALL_MACHINES && n < count; i++) {
-        int best = 0;
-        for (int c = 1; c < CLASSES; c++) /* the class whose next machine is due first */
-            if ((next[c] + 0.5) / classes[c].count < (next[best] + 0.5) / classes[best].count)
-                best = c;
-        if (only < 0 || only == best)
-            machine_draw(&out[n++], seed, (Class)best, next[best], sizes);
-        next[best]++;
+        const int due = class_due(next, classes, CLASSES);
+        if (only < 0 || only == due)
+            machine_draw(&out[n++], seed, (Class)due, next[due] - 1, sizes);
     }
     return n;
 }

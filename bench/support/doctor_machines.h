@@ -41,11 +41,20 @@ typedef enum {
     CLASSES
 } Class;
 
+struct Machine;
+
 typedef struct ClassRow {
     const char *name;
-    int count; /* of 300 */
+    int count; /* of all machines */
+    /* Draws one; 0: it is no fair one. */
+    int (*draw)(struct Machine *m, Rng *rng, int stage, unsigned causes);
+    int stage; /* what is at fault, where that is one thing */
+    unsigned causes;
 } ClassRow;
 extern const ClassRow classes[CLASSES];
+
+/* The class whose next machine is due first, so that every class has its share from the start. */
+int class_due(int *next, const ClassRow *rows, int count);
 
 enum { ALL_MACHINES = 300, MOST_STALLS = 12, BATCH_SIZES = 3 };
 

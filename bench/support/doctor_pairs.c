@@ -8,9 +8,11 @@
 #define HEALTHY_BUSY 0.93
 #define PAIRS_SALT 0x9a1f5u
 
-const PairRow pair_kinds[PAIR_KINDS] = {
-    {"slow+slow", 60},   {"slow+stall", 50},   {"workers+slow", 25}, {"workers+stall", 20},
-    {"stall+stall", 20}, {"buffers+slow", 10}, {"long+slow", 15},
+const ClassRow pair_kinds[PAIR_KINDS] = {
+    {.name = "slow+slow", .count = 60},    {.name = "slow+stall", .count = 50},
+    {.name = "workers+slow", .count = 25}, {.name = "workers+stall", .count = 20},
+    {.name = "stall+stall", .count = 20},  {.name = "buffers+slow", .count = 10},
+    {.name = "long+slow", .count = 15},
 };
 
 /* ---- faults ---- */
@@ -37,7 +39,7 @@ static void apply(Machine *m, const Change *c)
 }
 
 /* A stage that is slower than the step. */
-static void draw_slow_stage(Fault *f, Change *c, Rng *rng, const Machine *m, int stage)
+static int draw_slow_stage(Fault *f, Change *c, Rng *rng, Machine *m, int stage)
 {
     static const unsigned causes[STAGES] = {1u << STORAGE,   1u << WORKERS | 1u << COMPUTE,
                                             1u << BANDWIDTH, 1u << COMPUTE,
@@ -45,27 +47,30 @@ static void draw_slow_stage(Fault *f, Change *c, Rng *rng, const Machine *m, int
     c->slow = stage;
     c->ms = m->ms[STEP] * 1.2 * pow(2.6, rng_uniform(rng)) * (stage == DECODE ? m->workers : 1);
     *f = (Fault){stage, causes[stage], 0};
+    return 1;
 }
 
-static void draw_stalling(Fault *f, Change *c, Rng *rng, const Machine *m, int stage)
+static int draw_stalling(Fault *f, Change *c, Rng *rng, Machine *m, int stage)
 {
     int every = from(rng, 5, 40);
     c->stalls[c->stall_count++] =
         (StallAt){stage, every, round(m->ms[STEP] * (between(rng, 0.3, 1.0) * every + between(rng, 0, 8)))};
     *f = (Fault){stage, 1u << STALL, every};
+    return 1;
 }
 
-static void draw_few_workers(Fault *f, Change *c, Rng *rng, Machine *m)
+static int draw_few_workers(Fault *f, Change *c, Rng *rng, Machine *m, int stage)
 {
     m->workers = from(rng, 8, 16);
     c->workers = from(rng, 1, 2);
     m->ms[DECODE] = m->ms[STEP] * c->workers * 1.2 * pow(2.2, rng_uniform(rng));
     m->ms[READ] = fmin(m->ms[READ], 0.2 * m->ms[DECODE]);
     *f = (Fault){DECODE, 1u << WORKERS, 0};
+    return 1;
 }
 
 /* A stage that varies more than two slots and three buffers cover. */
-static void draw_short_of_buffers(Fault *f, Change *c, Rng *rng, Machine *m, int stage)
+static int draw_short_of_buffers(Fault *f, Change *c, Rng *rng, Machine *m, int stage)
 {
     m->ms[stage] = m->ms[STEP] * between(rng, 0.7, 0.9);
     m->jitter = between(rng, 0.6, 1.0);
@@ -73,10 +78,11 @@ static void draw_short_of_buffers(Fault *f, Change *c, Rng *rng, Machine *m, int
     c->slots = from(rng, 1, 2);
     c->buffers = 3;
     *f = (Fault){stage, 1u << BUFFERS, 0};
+    return 1;
 }
 
 /* Stalls at odd places, as long clips make them. */
-static int draw_outliers(Fault *f, Change *c, Rng *rng, const Machine *m, int stage)
+static int draw_outliers(Fault *f, Change *c, Rng *rng, Machine *m, int stage)
 {
     Machine look = {0};
     for (int n = from(rng, 4, 7); n > 0; n--)
@@ -91,6 +97,23 @@ static int draw_outliers(Fault *f, Change *c, Rng *rng, const Machine *m, int st
         }
     return is_irregular(&look);
 }
+
+typedef int (*DrawFault)(Fault *f, Change *c, Rng *rng, Machine *m, int stage);
+
+/* Both faults of a kind. with_step: the second may be in the step; behind: it comes behind the decoding,
+ * which the first slows down. */
+static const struct {
+    DrawFault draw[2];
+    int with_step, behind;
+} recipes[PAIR_KINDS] = {
+    [SLOW_AND_SLOW] = {{draw_slow_stage, draw_slow_stage}, 0, 0},
+    [SLOW_AND_STALL] = {{draw_slow_stage, draw_stalling}, 1, 0},
+    [WORKERS_AND_SLOW] = {{draw_few_workers, draw_slow_stage}, 0, 1},
+    [WORKERS_AND_STALL] = {{draw_few_workers, draw_stalling}, 1, 1},
+    [STALL_AND_STALL] = {{draw_stalling, draw_stalling}, 1, 0},
+    [BUFFERS_AND_SLOW] = {{draw_short_of_buffers, draw_slow_stage}, 0, 0},
+    [LONG_AND_SLOW] = {{draw_outliers, draw_slow_stage}, 0, 0},
+};
 
 /* ---- machines ---- */
 
@@ -107,45 +130,16 @@ static int draw_pair(Pair *p, Rng *rng)
 {
     Machine *m = &p->sound;
     Change change[2] = {{.slow = STAGES}, {.slow = STAGES}};
-    int stages[2], fair = 1;
+    int stages[2];
     draw_sound(m, rng, 0.08, 0.3);
     m->one_device = 0;
     m->slots = from(rng, 3, 6);
     m->buffers = from(rng, 4, 8);
-    two_stages(stages, rng,
-               p->kind == SLOW_AND_STALL || p->kind == STALL_AND_STALL || p->kind == WORKERS_AND_STALL);
-    switch (p->kind) {
-    case SLOW_AND_SLOW:
-        draw_slow_stage(&p->faults[0], &change[0], rng, m, stages[0]);
-        draw_slow_stage(&p->faults[1], &change[1], rng, m, stages[1]);
-        break;
-    case SLOW_AND_STALL:
-        draw_slow_stage(&p->faults[0], &change[0], rng, m, stages[0]);
-        draw_stalling(&p->faults[1], &change[1], rng, m, stages[1]);
-        break;
-    case WORKERS_AND_SLOW:
-        draw_few_workers(&p->faults[0], &change[0], rng, m);
-        draw_slow_stage(&p->faults[1], &change[1], rng, m, from(rng, H2D, PEER));
-        break;
-    case WORKERS_AND_STALL:
-        draw_few_workers(&p->faults[0], &change[0], rng, m);
-        draw_stalling(&p->faults[1], &change[1], rng, m, from(rng, H2D, STEP));
-        break;
-    case STALL_AND_STALL:
-        draw_stalling(&p->faults[0], &change[0], rng, m, stages[0]);
-        draw_stalling(&p->faults[1], &change[1], rng, m, stages[1]);
-        break;
-    case BUFFERS_AND_SLOW:
-        draw_short_of_buffers(&p->faults[0], &change[0], rng, m, stages[0]);
-        draw_slow_stage(&p->faults[1], &change[1], rng, m, stages[1]);
-        break;
-    case LONG_AND_SLOW:
-        fair = draw_outliers(&p->faults[0], &change[0], rng, m, stages[0]);
-        draw_slow_stage(&p->faults[1], &change[1], rng, m, stages[1]);
-        break;
-    case PAIR_KINDS:
-        return 0;
-    }
+    two_stages(stages, rng, recipes[p->kind].with_step);
+    int fair = recipes[p->kind].draw[0](&p->faults[0], &change[0], rng, m, stages[0]);
+    if (recipes[p->kind].behind)
+        stages[1] = from(rng, H2D, recipes[p->kind].with_step ? STEP : PEER);
+    recipes[p->kind].draw[1](&p->faults[1], &change[1], rng, m, stages[1]);
     /* A worker waits for the disk and then decodes: few of them would be a third fault. */
     if (change[0].slow == READ || change[1].slow == READ)
         m->ms[DECODE] = fmin(m->ms[DECODE], 0.3 * m->ms[STEP] * m->workers);
@@ -193,13 +187,9 @@ int pairs_draw(Pair *out, int count, int only, uint64_t seed, const Sizes *sizes
 {
     int next[PAIR_KINDS] = {0}, n = 0;
     for (int i = 0; i < ALL_PAIRS && n < count; i++) {
-        int best = 0;
-        for (int k = 1; k < PAIR_KINDS; k++) /* the kind whose next machine is due first */
-            if ((next[k] + 0.5) / pair_kinds[k].count < (next[best] + 0.5) / pair_kinds[best].count)
-                best = k;
-        if (only < 0 || only == best)
-            pair_draw(&out[n++], seed, (PairKind)best, next[best], sizes);
-        next[best]++;
+        const int due = class_due(next, pair_kinds, PAIR_KINDS);
+        if (only < 0 || only == due)
+            pair_draw(&out[n++], seed, (PairKind)due, next[due] - 1, sizes);
     }
     return n;
 }

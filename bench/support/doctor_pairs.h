@@ -21,13 +21,8 @@ typedef enum {
     PAIR_KINDS
 } PairKind;
 
-typedef struct PairRow {
-    const char *name;
-    int count; /* of ALL_PAIRS */
-} PairRow;
-extern const PairRow pair_kinds[PAIR_KINDS];
-
 enum { ALL_PAIRS = 200 };
+extern const ClassRow pair_kinds[PAIR_KINDS];
 
 typedef struct Fault {
     int stage;

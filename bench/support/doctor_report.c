@@ -82,7 +82,7 @@ static void cell(char out[24], int part, int whole)
         snprintf(out, 24, "-");
 }
 
-static void table_row(Buf *b, const char *name, const Tally *t, int markdown)
+static void print_row(const char *name, const Tally *t)
 {
     char c[6][24];
     cell(c[0], t->stage, t->total);
@@ -91,24 +91,18 @@ static void table_row(Buf *b, const char *name, const Tally *t, int markdown)
     cell(c[3], t->gains_near, t->gains);
     cell(c[4], t->material_near, t->material);
     cell(c[5], t->no_answer, t->no_answer);
-    buf_printf(b, markdown ? "| %s | %s | %s | %s | %s | %s | %s |\n" : "%-16s %9s %9s %9s %9s %9s %9s\n",
-               name, c[0], c[1], c[2], c[3], c[4], c[5]);
+    printf("%-16s %9s %9s %9s %9s %9s %9s\n", name, c[0], c[1], c[2], c[3], c[4], c[5]);
 }
 
-void table(Buf *b, const Summary *s, int markdown)
+void print_table(const Summary *s)
 {
-    if (markdown)
-        buf_str(b,
-                "| class | stage | and cause | period | gains within 10 % | of those above 5 % | no answer "
-                "|\n|---|---|---|---|---|---|---|\n");
-    else
-        buf_printf(b, "%-16s %9s %9s %9s %9s %9s %9s\n", "class", "stage", "and cause", "period", "gains",
-                   "above 5 %", "no answer");
+    printf("%-16s %9s %9s %9s %9s %9s %9s\n", "class", "stage", "and cause", "period", "gains", "above 5 %",
+           "no answer");
     for (int i = 0; i < CLASSES; i++)
         if (s->class[i].total)
-            table_row(b, classes[i].name, &s->class[i], markdown);
-    table_row(b, "all faulty", &s->faulty, markdown);
-    table_row(b, "all", &s->all, markdown);
+            print_row(classes[i].name, &s->class[i]);
+    print_row("all faulty", &s->faulty);
+    print_row("all", &s->all);
 }
 
 static void expected(char out[96], const Machine *m)
@@ -137,102 +131,6 @@ static void settings(char out[128], const Machine *m)
     snprintf(out, 128, "%d workers, batch %d, prefetch %d, buffers %d, %s%s", m->workers,
              batch_sizes[m->size], m->slots, m->buffers, m->one_device ? "one device" : "two devices",
              m->long_clips ? ", long clips" : "");
-}
-
-/* The failures, every one of them, with what is needed to see them again. */
-static void failures(Buf *b, const Judge *j, int causes_too)
-{
-    int any = 0;
-    for (int i = 0; i < j->count; i++) {
-        const Result *r = &j->results[i];
-        char want[96], got[96], how[128];
-        int failed = !r->stage_right || (r->m.period && !r->period_right);
-        if (r->left_out || (causes_too ? failed || r->cause_right : !failed))
-            continue;
-        expected(want, &r->m);
-        said(got, r);
-        settings(how, &r->m);
-        if (!any++)
-            buf_str(
-                b,
-                "| class, number | injected | said | its cost | the step waited | noise | settings | --sim "
-                "|\n|---|---|---|---|---|---|---|---|\n");
-        buf_printf(b, "| %s %d | %s | %s%s%s | %.0f %% | %.1f %% | %.1f %% | %s | `%s` |\n",
-                   classes[r->m.class].name, r->m.number, want, got, r->problem[0] ? ": " : "", r->problem,
-                   100 * r->m.cost, 100 * r->wait_share, 100 * r->noise, how, r->m.spec);
-    }
-    if (!any)
-        buf_str(b, "None.\n");
-}
-
-static void gain_failures(Buf *b, const Judge *j)
-{
-    int any = 0;
-    for (int i = 0; i < j->count; i++) {
-        const Result *r = &j->results[i];
-        for (int k = 0; k < r->gain_count; k++) {
-            const Gain *g = &r->gains[k];
-            char how[128];
-            if (!isfinite(g->measured) || is_near(g))
-                continue;
-            settings(how, &r->m);
-            if (!any++)
-                buf_str(b, "| class, number | change | predicted | measured | noise | settings | --sim "
-                           "|\n|---|---|---|---|---|---|---|\n");
-            buf_printf(b, "| %s %d | %s | %.3f | %.3f | %.1f %% | %s | `%s` |\n", classes[r->m.class].name,
-                       r->m.number, g->change, g->predicted, g->measured, 100 * g->noise, how, r->m.spec);
-        }
-    }
-    if (!any)
-        buf_str(b, "None.\n");
-}
-
-static void all_machines(Buf *b, const Judge *j)
-{
-    buf_str(b, "| class, number | injected | said | model | measured | the step waited | gains: predicted "
-               "(measured) "
-               "|\n|---|---|---|---|---|---|---|\n");
-    for (int i = 0; i < j->count; i++) {
-        const Result *r = &j->results[i];
-        char want[96], got[96];
-        expected(want, &r->m);
-        said(got, r);
-        buf_printf(b, "| %s %d | %s | %s | %.2f ms | %.2f ms | %.1f %% |", classes[r->m.class].name,
-                   r->m.number, want, r->left_out ? "left out: costs too little" : got, r->m.period_ms,
-                   r->before_ms, 100 * r->wait_share);
-        for (int k = 0; k < r->gain_count; k++)
-            buf_printf(b, "%s %s %.2f (%.2f)", k ? "," : "", r->gains[k].change, r->gains[k].predicted,
-                       r->gains[k].measured);
-        buf_str(b, " |\n");
-    }
-}
-
-int write_report(const Judge *j, const Summary *s, double seconds, Err *err)
-{
-    Buf b = {0};
-    buf_printf(&b,
-               "# The doctor on %d simulated machines\n\nSeed %llu, %d at a time, %.0f s; one diagnosis "
-               "takes %.1f s. A machine's "
-               "fault costs at "
-               "least %.0f %% of its speed; the model that made sure of it\nis %.1f %% off the measured step "
-               "time (median). %d "
-               "runs were made again because this computer was busy with something else (noise: the share of "
-               "the time that a thread woke up late), %d were noisy every time.\n\n",
-               j->count, (unsigned long long)j->o.seed, j->o.jobs, seconds, s->diagnose_s, 100 * LEAST_COST,
-               100 * s->model_error, atomic_load(&j->repeated), atomic_load(&j->noisy));
-    table(&b, s, 1);
-    buf_str(&b, "\n## Wrong stage, false alarm or wrong period\n\n");
-    failures(&b, j, 0);
-    buf_str(&b, "\n## Right stage, another cause\n\n");
-    failures(&b, j, 1);
-    buf_str(&b, "\n## Gains predicted more than 10 % wrong\n\n");
-    gain_failures(&b, j);
-    buf_str(&b, "\n## All machines\n\n");
-    all_machines(&b, j);
-    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for the report")
-                      : file_replace(j->o.report, b.data, b.size, err);
-    buf_free(&b);
-    return rc;
 }
 
 void print_verdicts(const Judge *j, const Summary *s)
@@ -290,17 +188,26 @@ void print_json(const Judge *j, const Summary *s, double seconds)
     json_decref(o);
 }
 
-void print_confusion(const Judge *j)
+void print_failures(const Judge *j)
 {
     for (int i = 0; i < j->count; i++) {
         const Result *r = &j->results[i];
-        char want[96], got[96];
-        if (r->left_out || (r->stage_right && (!r->m.period || r->period_right)))
-            continue;
+        char want[96], got[96], how[128];
+        int wrong = !r->stage_right || !r->cause_right || (r->m.period && !r->period_right);
         expected(want, &r->m);
         said(got, r);
-        printf("  %s %d: %s, said %s%s%.160s\n", classes[r->m.class].name, r->m.number, want, got,
-               r->problem[0] ? ": " : "", r->problem);
+        settings(how, &r->m);
+        if (!r->left_out && wrong)
+            printf("  %s %d: %s, said %s%s%.160s; noise %.1f %%; %s; %s\n", classes[r->m.class].name,
+                   r->m.number, want, got, r->problem[0] ? ": " : "", r->problem, 100 * r->noise, how,
+                   r->m.spec);
+        for (int k = 0; k < r->gain_count; k++) {
+            const Gain *g = &r->gains[k];
+            if (isfinite(g->measured) && !is_near(g))
+                printf("  %s %d: %s would give %.3f, gave %.3f; noise %.1f %%; %s; %s\n",
+                       classes[r->m.class].name, r->m.number, g->change, g->predicted, g->measured,
+                       100 * g->noise, how, r->m.spec);
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 /* doctor_report.h - what the machines of bench/doctor were judged to be: the results, their sums per class,
- * the table, the report. For doctor.c. */
+ * the table. For doctor.c. */
 #ifndef MYXTTS_DOCTOR_REPORT_H
 #define MYXTTS_DOCTOR_REPORT_H
 
@@ -35,7 +35,7 @@ typedef struct Result {
 } Result;
 
 typedef struct Options {
-    const char *program, *report;
+    const char *program;
     int machines, skip, only, jobs, batches, no_gains, list, combined, swings;
     const char *only_word; /* as written; NULL: all */
     uint64_t seed;
@@ -76,11 +76,10 @@ typedef struct Summary {
 } Summary;
 
 void summarise(Summary *s, const Judge *j);
-void table(Buf *b, const Summary *s, int markdown);
-int write_report(const Judge *j, const Summary *s, double seconds, Err *err);
+void print_table(const Summary *s);
 void print_verdicts(const Judge *j, const Summary *s);
 void print_json(const Judge *j, const Summary *s, double seconds);
-void print_confusion(const Judge *j);
+void print_failures(const Judge *j); /* with what is needed to see them again */
 void print_list(const Judge *j);
 
 #endif

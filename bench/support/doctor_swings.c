@@ -3,8 +3,10 @@
 
 enum { JITTERS, OSCILLATES, SOUND, LENGTHS, SWING_CLASSES, ALL_SWINGS = 120 };
 
-static const ClassRow swing_classes[SWING_CLASSES] = {
-    {"jitter", 20}, {"oscillation", 20}, {"healthy", 60}, {"lengths", 20}};
+static const ClassRow swing_classes[SWING_CLASSES] = {{.name = "jitter", .count = 20},
+                                                      {.name = "oscillation", .count = 20},
+                                                      {.name = "healthy", .count = 60},
+                                                      {.name = "lengths", .count = 20}};
 
 #define SWINGS_SALT 0x51e65u
 #define MUCH 0.65       /* variation of steps that jitter makes, in the model; the limit is 0.5, ... */
