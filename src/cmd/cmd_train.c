@@ -159,12 +159,34 @@ typedef struct TrainRun {
 /* A rate that never reached its height: such a run says little about the settings. */
 static int within_warmup(const TrainSummary *s) { return s->step > s->first_step && s->step < s->warmup; }
 
-/* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
-static json_t *summary_json(const TrainRun *r, const Config *cfg)
+/* How it ended, what it took, and the verdict on its speed where there is one. */
+static void how_it_went_json(json_t *o, const TrainRun *r)
 {
     const TrainSummary *s = &r->summary;
     const TrainPlan *p = &r->plan;
     const Verdict *v = r->has_verdict ? &r->verdict : NULL;
+    json_object_set_new(o, "skipped_steps", json_integer(s->skipped));
+    json_object_set_new(o, "stopped", json_boolean(s->stopped));
+    json_object_set_new(o, "early_stopped", json_boolean(s->early));
+    json_object_set_new(o, "parameters", json_integer(p->parameters));
+    json_object_set_new(o, "planned_model_bytes", json_integer((json_int_t)p->model_total));
+    json_object_set_new(o, "model_bytes", json_integer((json_int_t)s->model_bytes));
+    json_object_set_new(o, "planned_data_bytes", json_integer((json_int_t)p->data_total));
+    json_object_set_new(o, "data_bytes", json_integer((json_int_t)s->data_bytes));
+    json_object_set_new(o, "largest_batch", json_integer(p->largest_batch));
+    if (v) {
+        json_object_set_new(o, "bottleneck",
+                            json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
+        json_object_set_new(o, "cause", json_string(cause_name(v->cause)));
+        json_object_set_new(o, "verdict", json_string(v->sentence));
+        json_object_set_new(o, "swing", swing_json(&v->swing));
+    }
+}
+
+/* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
+static json_t *summary_json(const TrainRun *r, const Config *cfg)
+{
+    const TrainSummary *s = &r->summary;
     const VoiceWatch *w = &r->voice;
     json_t *o =
         json_pack("{s:s, s:I, s:I, s:I}", "network", cfg->network == NETWORK_VOCODER ? "vocoder" : "voice",
@@ -199,22 +221,7 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     judged_json(o, &s->best, cfg->network == NETWORK_VOICE);
     if (cfg->network == NETWORK_VOICE)
         ear_json(o, &s->ear);
-    json_object_set_new(o, "skipped_steps", json_integer(s->skipped));
-    json_object_set_new(o, "stopped", json_boolean(s->stopped));
-    json_object_set_new(o, "early_stopped", json_boolean(s->early));
-    json_object_set_new(o, "parameters", json_integer(p->parameters));
-    json_object_set_new(o, "planned_model_bytes", json_integer((json_int_t)p->model_total));
-    json_object_set_new(o, "model_bytes", json_integer((json_int_t)s->model_bytes));
-    json_object_set_new(o, "planned_data_bytes", json_integer((json_int_t)p->data_total));
-    json_object_set_new(o, "data_bytes", json_integer((json_int_t)s->data_bytes));
-    json_object_set_new(o, "largest_batch", json_integer(p->largest_batch));
-    if (v) {
-        json_object_set_new(o, "bottleneck",
-                            json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
-        json_object_set_new(o, "cause", json_string(cause_name(v->cause)));
-        json_object_set_new(o, "verdict", json_string(v->sentence));
-        json_object_set_new(o, "swing", swing_json(&v->swing));
-    }
+    how_it_went_json(o, r);
     json_t *findings = json_array();
     for (int i = 0; i < w->count; i++)
         json_array_append_new(findings, voice_finding_json(&w->findings[i], &w->facts));
@@ -230,6 +237,33 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     json_object_set_new(o, "limits", limits_json(&r->limits));
     json_object_set_new(o, "within_warmup", json_boolean(within_warmup(s)));
     return o;
+}
+
+static void print_speed(const TrainSummary *s)
+{
+    if (isfinite(s->step_mean)) {
+        printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);
+        if (isfinite(s->step_std))
+            printf(" +-%.1f %%", 100 * s->step_std / s->step_mean);
+        for (int i = 0; i < PHASE_COUNT && isfinite(s->phase[i]);
+             i++) /* few steps: the phases are not known */
+            printf("%s%s %.1f", i ? ", " : ": ", phase_name(i), s->phase[i] * 1e3);
+        printf("\n");
+        printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput",
+               s->utterances_per_s, s->frames_per_s, 100 * s->padding);
+        printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share,
+               100 * s->busy_share);
+        if (isfinite(s->gpu_utilisation))
+            printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
+        printf("\n");
+        if (isfinite(s->exposed_share))
+            printf("  %-12s %d by %s; waited %.2f %% of a step for the sum of gradients\n", "ranks", s->ranks,
+                   s->transport, 100 * s->exposed_share);
+    } else {
+        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not "
+               "counted\n",
+               "speed");
+    }
 }
 
 /* The same for people. */
@@ -255,29 +289,7 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
         judged_why(&s->best, cfg->network == NETWORK_VOICE, why, sizeof why);
         printf("  %-12s %s\n", "best", why);
     }
-    if (isfinite(s->step_mean)) {
-        printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);
-        if (isfinite(s->step_std))
-            printf(" +-%.1f %%", 100 * s->step_std / s->step_mean);
-        for (int i = 0; i < PHASE_COUNT && isfinite(s->phase[i]);
-             i++) /* few steps: the phases are not known */
-            printf("%s%s %.1f", i ? ", " : ": ", phase_name(i), s->phase[i] * 1e3);
-        printf("\n");
-        printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput",
-               s->utterances_per_s, s->frames_per_s, 100 * s->padding);
-        printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share,
-               100 * s->busy_share);
-        if (isfinite(s->gpu_utilisation))
-            printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
-        printf("\n");
-        if (isfinite(s->exposed_share))
-            printf("  %-12s %d by %s; waited %.2f %% of a step for the sum of gradients\n", "ranks", s->ranks,
-                   s->transport, 100 * s->exposed_share);
-    } else {
-        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not "
-               "counted\n",
-               "speed");
-    }
+    print_speed(s);
     after_beside(s, text, sizeof text);
     if (*text)
         printf("  %-12s %s\n", "beside", text);
@@ -423,17 +435,16 @@ static int check_limit(Err *err)
     return err_hint(err, "raise it: ulimit -v unlimited");
 }
 
-/* Prepare, open, plan, say what will happen, train, judge. */
-static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
+/* Prepares, and opens devices and data. */
+static int open_run(TrainRun *r, Settled *settled, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
-    Settled settled;
     int rc = check_limit(err);
     if (!rc)
         rc = go_on_there(cfg, err);
     if (!rc)
-        rc = settle_start(&settled, cfg, ranks, err);
+        rc = settle_start(settled, cfg, ranks, err);
     if (!rc && !cfg->data_path[0])
         rc = err_set(err, ERR_USAGE, "train needs DIR, the folder with recordings and their texts");
     /* Devices that are not there are told before anything is prepared for them. */
@@ -454,9 +465,72 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         note_failed(cfg, made);
     if (rc)
         return rc;
-    if (!r->train.count)
-        return data_none_to_train(cfg, err);
-    rc = settle_data(&settled, cfg, &r->train, r->devices.model, ranks, log, err);
+    return r->train.count ? 0 : data_none_to_train(cfg, err);
+}
+
+/* What is said before the first step. */
+static int announce(const TrainRun *r, const Settled *settled, const Config *cfg, Ranks *ranks, Log *log,
+                    Err *err)
+{
+    if (config_is_default(cfg, "checkpoint_dir"))
+        log_info(log, "the run is in the folder %s (--checkpoint-dir names another)", cfg->checkpoint_dir);
+    print_taken(cfg, log);
+    log_debug(log, "settings that are not the default:");
+    print_settings(cfg, log);
+    const int voice = cfg->network == NETWORK_VOICE;
+    log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
+             voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
+             plural((uint64_t)r->train.speaker_count));
+    int rc = leads_ranks(ranks) ? warn_of_doubts(&r->train, cfg, log, err) : 0;
+    if (rc)
+        return rc;
+    if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
+        print_references(&r->train, settled->batch, log);
+    if (!cfg->native_loading)
+        log_warn(log,
+                 "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
+                 "model device waits for all of it; --native-loading true runs them during the step");
+    if (cfg->max_steps > 0 && cfg->max_steps < cfg->warmup_steps && cfg->minutes <= 0 && !settled->resumed)
+        log_warn(
+            log,
+            "the run will end at step %lld, within its warm-up of %d steps: the learning rate does not reach "
+            "%g; --warmup-steps %lld would leave time for it",
+            (long long)cfg->max_steps, cfg->warmup_steps, cfg->learning_rate,
+            (long long)(cfg->max_steps / 10));
+    return 0;
+}
+
+static int learn(TrainRun *r, const TrainerOptions *o, Log *log, Err *err)
+{
+    const Config *cfg = o->cfg;
+    const int voice = cfg->network == NETWORK_VOICE;
+    if (voice)
+        voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
+    catch_signals();
+    disturbance_read(&r->watch.begun);
+    int rc = trainer_open(&r->trainer, o, err);
+    if (!rc)
+        rc = trainer_run(r->trainer, err);
+    watch_end(&r->watch);
+    if (r->trainer)
+        trainer_summary(r->trainer, &r->summary);
+    if (voice)
+        voice_watch_end(&r->voice);
+    Err unknown = {0}; /* too short a run, or no memory: no verdict */
+    if (!rc)
+        r->has_verdict = watch_verdict(&r->verdict, &r->watch, trainer_pipeline(r->trainer), &unknown) == 0;
+    if (r->has_verdict)
+        watch_note(&r->watch, r->summary.step, r->verdict.sentence);
+    return rc;
+}
+
+/* Prepare, open, plan, say what will happen, train, judge. */
+static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
+{
+    Settled settled;
+    int rc = open_run(r, &settled, cfg, ranks, log, err);
+    if (!rc)
+        rc = settle_data(&settled, cfg, &r->train, r->devices.model, ranks, log, err);
     if (rc)
         return rc;
     if (!settled.resumed)
@@ -486,50 +560,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     if (rc)
         return rc;
     o.plan = &r->plan;
-    if (config_is_default(cfg, "checkpoint_dir"))
-        log_info(log, "the run is in the folder %s (--checkpoint-dir names another)", cfg->checkpoint_dir);
-    print_taken(cfg, log);
-    log_debug(log, "settings that are not the default:");
-    print_settings(cfg, log);
-    const int voice = cfg->network == NETWORK_VOICE;
-    log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
-             voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
-             plural((uint64_t)r->train.speaker_count));
-    if (leads_ranks(ranks))
-        rc = warn_of_doubts(&r->train, cfg, log, err);
-    if (rc)
-        return rc;
-    if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
-        print_references(&r->train, settled.batch, log);
-    if (!cfg->native_loading)
-        log_warn(log,
-                 "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
-                 "model device waits for all of it; --native-loading true runs them during the step");
-    if (cfg->max_steps > 0 && cfg->max_steps < cfg->warmup_steps && cfg->minutes <= 0 && !settled.resumed)
-        log_warn(
-            log,
-            "the run will end at step %lld, within its warm-up of %d steps: the learning rate does not reach "
-            "%g; --warmup-steps %lld would leave time for it",
-            (long long)cfg->max_steps, cfg->warmup_steps, cfg->learning_rate,
-            (long long)(cfg->max_steps / 10));
-    if (voice)
-        voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
-    catch_signals();
-    disturbance_read(&r->watch.begun);
-    rc = trainer_open(&r->trainer, &o, err);
-    if (!rc)
-        rc = trainer_run(r->trainer, err);
-    watch_end(&r->watch);
-    if (r->trainer)
-        trainer_summary(r->trainer, &r->summary);
-    if (voice)
-        voice_watch_end(&r->voice);
-    Err unknown = {0}; /* too short a run, or no memory: no verdict */
-    if (!rc)
-        r->has_verdict = watch_verdict(&r->verdict, &r->watch, trainer_pipeline(r->trainer), &unknown) == 0;
-    if (r->has_verdict)
-        watch_note(&r->watch, r->summary.step, r->verdict.sentence);
-    return rc;
+    rc = announce(r, &settled, cfg, ranks, log, err);
+    return rc ? rc : learn(r, &o, log, err);
 }
 
 /* The summary may have no reader; the training went well all the same. */

@@ -470,6 +470,57 @@ static RejectReason judge_damage(const void *bytes, size_t size, int format, con
     return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, why);
 }
 
+/* An opened sound, and what is known of it. */
+typedef struct Decoding {
+    SNDFILE *f;
+    const SF_INFO *info;
+    const Bytes *source;
+    const char *path;
+    double squares[AUDIO_MAX_CHANNELS + 1];
+    int64_t n; /* frames so far */
+} Decoding;
+
+/* In pieces, because the length may be a lie; the limit on it is watched while decoding. */
+static RejectReason decode_pieces(AudioBuffer *out, Decoding *d, double max_seconds, char *detail, size_t cap)
+{
+    const SF_INFO *info = d->info;
+    const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info->samplerate);
+    const int is_flac = (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
+    RejectReason r = REJECT_NONE;
+    int64_t n = 0;
+    while (!r) {
+        if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
+            grow(&out->scratch, &out->scratch_cap, (int64_t)CHUNK_FRAMES * info->channels)) {
+            r = reject(REJECT_NO_MEMORY, detail, cap, "%s: no memory for %.1f s of sound", d->path,
+                       (double)(n + CHUNK_FRAMES) / info->samplerate);
+            break;
+        }
+        float *to = info->channels == 1 ? out->samples + n : out->scratch;
+        sf_count_t got = sf_readf_float(d->f, to, CHUNK_FRAMES);
+        if (got <= 0)
+            break;
+        if (info->channels > 1)
+            mix(out->samples + n, d->squares, out->scratch, got, info->channels);
+        int64_t bad = find_bad(out->samples + n, got);
+        /* libsndfile tells with the piece it is in; silence stands for the frame. A short piece is the last
+         * one, and what is wrong with it is said below. */
+        if (is_flac && sf_error(d->f) &&
+            (got == CHUNK_FRAMES || n + got == info->frames || d->source->length_unknown))
+            r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
+                       "%s: damaged: a checksum between %.2f and %.2f s does not match", d->path,
+                       (double)n / info->samplerate, (double)(n + got) / info->samplerate);
+        else if (bad >= 0)
+            r = reject(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", d->path,
+                       (long long)(n + bad), (double)out->samples[n + bad]);
+        n += got;
+        if (!r && n > limit)
+            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", d->path,
+                       (double)limit / info->samplerate);
+    }
+    d->n = n;
+    return r;
+}
+
 /* The whole sound as mono samples; buffers grow and are reused from clip to clip. */
 RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
                           double max_seconds, char *detail, size_t cap)
@@ -495,40 +546,10 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     if (r)
         return r;
     r = judge_damage(bytes, size, info.format, path, detail, cap);
-    const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info.samplerate);
-    const int is_flac = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
-    int64_t n = 0;
-    double squares[AUDIO_MAX_CHANNELS + 1] = {0};
-    /* In pieces, because the length may be a lie; the limit on it is watched while decoding. */
-    while (!r) {
-        if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
-            grow(&out->scratch, &out->scratch_cap, (int64_t)CHUNK_FRAMES * info.channels)) {
-            r = reject(REJECT_NO_MEMORY, detail, cap, "%s: no memory for %.1f s of sound", path,
-                       (double)(n + CHUNK_FRAMES) / info.samplerate);
-            break;
-        }
-        float *to = info.channels == 1 ? out->samples + n : out->scratch;
-        sf_count_t got = sf_readf_float(f, to, CHUNK_FRAMES);
-        if (got <= 0)
-            break;
-        if (info.channels > 1)
-            mix(out->samples + n, squares, out->scratch, got, info.channels);
-        int64_t bad = find_bad(out->samples + n, got);
-        /* libsndfile tells with the piece it is in; silence stands for the frame. A short piece is the last
-         * one, and what is wrong with it is said below. */
-        if (is_flac && sf_error(f) &&
-            (got == CHUNK_FRAMES || n + got == info.frames || source.length_unknown))
-            r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
-                       "%s: damaged: a checksum between %.2f and %.2f s does not match", path,
-                       (double)n / info.samplerate, (double)(n + got) / info.samplerate);
-        else if (bad >= 0)
-            r = reject(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", path,
-                       (long long)(n + bad), (double)out->samples[n + bad]);
-        n += got;
-        if (!r && n > limit)
-            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", path,
-                       (double)limit / info.samplerate);
-    }
+    Decoding d = {.f = f, .info = &info, .source = &source, .path = path};
+    if (!r)
+        r = decode_pieces(out, &d, max_seconds, detail, cap);
+    const int64_t n = d.n;
     /* Fewer frames than the header says is damage, unless the header only guessed. */
     int error = sf_error(f);
     sf_close(f);
@@ -541,7 +562,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
                    error ? sf_error_number(error) : "");
     if (r)
         return r;
-    judge_channels(out, squares, n, info.channels);
+    judge_channels(out, d.squares, n, info.channels);
     out->frames = n;
     out->rate = info.samplerate;
     return REJECT_NONE;

@@ -281,53 +281,18 @@ static int parse_slow_rank(Sim *sim, const Key *key, const char *word, char *val
     return 0;
 }
 
-/* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall, fail and jitter (for
- * another stage: jitters) and the words of one rank or host may come again. */
-static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitters, Err *err)
+/* Everything is kept in seconds and bytes. */
+static void set_number(Sim *sim, const Key *key, double x)
 {
-    char name[128];
-    snprintf(name, sizeof name, "%s", word);
-    char *value = strchr(name, '=');
-    if (value)
-        *value++ = 0;
-    /* Keys are few: a linear search will do. */
-    Key key;
-    int row = 0;
-    while (row < KEY_COUNT && (!key_at(&key, row) || strcmp(key.name, name)))
-        row++;
-    if (row == KEY_COUNT)
-        return unknown_key(word, name, err);
-    if (!value || !*value)
-        return err_set(err, ERR_CONFIG, "--sim: '%s' has no value; write %s=%s", word, name,
-                       key.form ? key.form : "NUMBER");
-    /* These have values of their own form. */
-    if (key.kind == KEY_STALL)
-        return parse_stall(sim, &key, word, value, err);
-    if (key.kind == KEY_FAIL)
-        return parse_fail(sim, &key, word, value, err);
-    if (key.kind == KEY_JITTER)
-        return parse_jitter(sim, &key, word, value, jitters, err);
-    if (key.kind == KEY_SLOW_RANK)
-        return parse_slow_rank(sim, &key, word, value, err);
-    if (key.kind == KEY_RANK || key.kind == KEY_HOST)
-        return parse_own(sim, &key, word, value, err);
-    double x;
-    int rc = parse_number(&x, word, value, key.min, key.max, is_whole(key.kind), err);
-    if (rc)
-        return rc;
-    if (*seen >> row & 1)
-        return err_set(err, ERR_CONFIG, "--sim: %s is there twice ('%s' is the second)", name, word);
-    *seen |= (uint64_t)1 << row;
-    /* Everything is kept in seconds and bytes. */
-    switch (key.kind) {
+    switch (key->kind) {
     case KEY_MS:
-        sim->seconds[key.stage] = x * 1e-3;
+        sim->seconds[key->stage] = x * 1e-3;
         break;
     case KEY_US:
-        sim->seconds[key.stage] = x * 1e-6;
+        sim->seconds[key->stage] = x * 1e-6;
         break;
     case KEY_GBPS:
-        sim->per_byte[key.stage] = 1e-9 / x;
+        sim->per_byte[key->stage] = 1e-9 / x;
         break;
     case KEY_SEED:
         sim->seed = (uint64_t)x;
@@ -373,9 +338,48 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitt
     case KEY_HOST:
         break;
     }
-    return 0;
 }
 
+/* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall, fail and jitter (for
+ * another stage: jitters) and the words of one rank or host may come again. */
+static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitters, Err *err)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s", word);
+    char *value = strchr(name, '=');
+    if (value)
+        *value++ = 0;
+    /* Keys are few: a linear search will do. */
+    Key key;
+    int row = 0;
+    while (row < KEY_COUNT && (!key_at(&key, row) || strcmp(key.name, name)))
+        row++;
+    if (row == KEY_COUNT)
+        return unknown_key(word, name, err);
+    if (!value || !*value)
+        return err_set(err, ERR_CONFIG, "--sim: '%s' has no value; write %s=%s", word, name,
+                       key.form ? key.form : "NUMBER");
+    /* These have values of their own form. */
+    if (key.kind == KEY_STALL)
+        return parse_stall(sim, &key, word, value, err);
+    if (key.kind == KEY_FAIL)
+        return parse_fail(sim, &key, word, value, err);
+    if (key.kind == KEY_JITTER)
+        return parse_jitter(sim, &key, word, value, jitters, err);
+    if (key.kind == KEY_SLOW_RANK)
+        return parse_slow_rank(sim, &key, word, value, err);
+    if (key.kind == KEY_RANK || key.kind == KEY_HOST)
+        return parse_own(sim, &key, word, value, err);
+    double x;
+    int rc = parse_number(&x, word, value, key.min, key.max, is_whole(key.kind), err);
+    if (rc)
+        return rc;
+    if (*seen >> row & 1)
+        return err_set(err, ERR_CONFIG, "--sim: %s is there twice ('%s' is the second)", name, word);
+    *seen |= (uint64_t)1 << row;
+    set_number(sim, &key, x);
+    return 0;
+}
 /* ---- what one rank or host has differently ---- */
 
 /* On top of what all have. A failure replaces theirs. */

@@ -149,20 +149,9 @@ static int may_need_composing(const char *text, size_t from, size_t n)
     return 0;
 }
 
-/* Runs of bytes that stay as they are are copied in one piece. */
-int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
+/* White space and what is dropped. Runs of bytes that stay as they are are copied in one piece. */
+static void copy_runs(Buf *out, const char *text, size_t n)
 {
-    size_t plain = ascii_prefix(text, n);
-    /* ICU is called only if something could be composed. */
-    if (plain < n && may_need_composing(text, plain, n)) {
-        int rc = compose(s, text, n);
-        if (rc < 0)
-            return rc;
-        if (rc == 1) {
-            text = s->utf8.data;
-            n = s->utf8.size;
-        }
-    }
     int space = 0;  /* white space was read: write a space before the next character */
     int any = 0;    /* something was written */
     size_t run = 0; /* start of the run of bytes to be copied as they are */
@@ -210,9 +199,24 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
     }
     if (n > run)
         buf_add(out, text + run, n - run);
-    return out->failed ? ERR_NOMEM : 0;
 }
 
+int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
+{
+    const size_t plain = ascii_prefix(text, n);
+    /* ICU is called only if something could be composed. */
+    if (plain < n && may_need_composing(text, plain, n)) {
+        int rc = compose(s, text, n);
+        if (rc < 0)
+            return rc;
+        if (rc == 1) {
+            text = s->utf8.data;
+            n = s->utf8.size;
+        }
+    }
+    copy_runs(out, text, n);
+    return out->failed ? ERR_NOMEM : 0;
+}
 int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const char *language)
 {
     int turkic = language_has_dotless_i(language);

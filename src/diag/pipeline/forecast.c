@@ -294,6 +294,29 @@ static void step_synchronous(Machine *m, int64_t k)
     m->end[k] = m->step_end = t + took + sum;
 }
 
+/* total: the seconds of the window. */
+static void sum_up(Forecast *f, const Machine *m, double total)
+{
+    const Observation *o = m->o;
+    const int64_t n = m->n;
+    Stats steps = {0};
+    for (int64_t k = 0; k < n; k++) {
+        double took = m->end[k] - (k ? m->end[k - 1] : 0) - (double)o->trace[TRACE_ASIDE][k];
+        if (k >= o->from)
+            stats_add(&steps, took);
+        if (m->s->times)
+            m->s->times[k] = (float)took;
+    }
+    f->variation = steps.mean > 0 ? stats_std(&steps) / steps.mean : 0;
+    f->period = n > o->from ? total / (double)(n - o->from) : 0;
+    f->wait_share = total > 0 ? m->waited / total : 0;
+    for (int i = 0; i < STAGE_COUNT; i++)
+        f->used[i] = total > 0 ? m->used[i] / total : 0;
+    f->buffers = m->buffers;
+    f->slots = m->slots;
+    f->gain = 1;
+}
+
 /* Batch by batch; each of its times follows from those of earlier ones. */
 int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, Err *err)
 {
@@ -342,29 +365,12 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
                 : load_inline(m, k, fmax(m->feeder, k >= s->slots ? m->slot_free[k - s->slots] : 0));
         step(m, k, feed(m, k, filled));
     }
-    double total = m->step_end - window - m->aside;
-    Stats steps = {0};
-    for (int64_t k = 0; k < n; k++) {
-        double took = m->end[k] - (k ? m->end[k - 1] : 0) - (double)o->trace[TRACE_ASIDE][k];
-        if (k >= o->from)
-            stats_add(&steps, took);
-        if (s->times)
-            s->times[k] = (float)took;
-    }
-    f->variation = steps.mean > 0 ? stats_std(&steps) / steps.mean : 0;
-    f->period = n > o->from ? total / (double)(n - o->from) : 0;
-    f->wait_share = total > 0 ? m->waited / total : 0;
-    for (int i = 0; i < STAGE_COUNT; i++)
-        f->used[i] = total > 0 ? m->used[i] / total : 0;
-    f->buffers = m->buffers;
-    f->slots = m->slots;
-    f->gain = 1;
+    sum_up(f, m, m->step_end - window - m->aside);
     free(m);
     free(memory);
     free(hungry);
     return 0;
 }
-
 /* Utterances per second against `base`: a larger batch may take longer and still gain. */
 int forecast_gain(Forecast *f, const Observation *o, const ForecastSettings *s, const Forecast *base,
                   Err *err)

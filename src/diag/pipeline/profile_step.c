@@ -210,13 +210,45 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
     return 0;
 }
 
-/* The way of a batch through two devices, and what overlaps. */
-int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
+enum { PHASES = 6 };
+
+/* A row of each phase; sum: its time. The last one exists only where there are ranks. */
+static int phase_rows(json_t *section, json_t *stages, double sum[PHASES], const Observation *o, Err *err)
 {
     static const TraceId training[] = {TRACE_STEP}, gaps[] = {TRACE_WAIT}, sums[] = {TRACE_SUM};
     TraceId preprocess[STAGE_COUNT], transfer[STAGE_COUNT];
     int works = traces_of(preprocess, STREAM_WORK), copies = traces_of(transfer, STREAM_COPY);
     copies += traces_of(transfer + copies, STREAM_PEER);
+    const struct {
+        const char *name;
+        const TraceId *traces; /* NULL: loading */
+        int n;
+        LimitId limit;
+        double shown;
+    } phases[PHASES] = {{"load", NULL, 0, LIMIT_LOAD, o->wait_share},
+                        {"preprocess", preprocess, works, LIMIT_COUNT, 0},
+                        {"transfer", transfer, copies, LIMIT_TRANSFER, o->wait_share},
+                        {"training", training, 1, LIMIT_COUNT, 0},
+                        {"gaps", gaps, 1, LIMIT_WAIT, 1},
+                        {"sum", sums, 1, LIMIT_COUNT, 0}};
+    int phase_count = stage_present(o, STAGE_SUM) ? 6 : 5;
+    float *each = mem_calloc((size_t)(o->n - o->from) + 1, sizeof *each);
+    int rc = each ? 0 : err_set(err, ERR_NOMEM, "no memory for the times");
+    for (int i = 0; i < phase_count && !rc; i++) {
+        if (phases[i].traces)
+            phase_times(each, o, phases[i].traces, phases[i].n);
+        else
+            load_times(each, o);
+        sum[i] = phase_row(section, stages, phases[i].name, o, each, phases[i].limit, phases[i].shown, err);
+        rc = isnan(sum[i]) ? ERR_NOMEM : 0;
+    }
+    free(each);
+    return rc;
+}
+
+/* The way of a batch through two devices, and what overlaps. */
+int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
+{
     Observation o = {0};
     Verdict *v = NULL;
     Spread s;
@@ -234,32 +266,8 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         json_t *section = section_begin("stages", "The way of a batch"),
                *gpus = section_begin("devices", "Devices");
         json_object_set_new(r, "devices", json_object());
-        const struct {
-            const char *name;
-            const TraceId *traces; /* NULL: loading */
-            int n;
-            LimitId limit;
-            double shown;
-        } phases[] = {{"load", NULL, 0, LIMIT_LOAD, o.wait_share},
-                      {"preprocess", preprocess, works, LIMIT_COUNT, 0},
-                      {"transfer", transfer, copies, LIMIT_TRANSFER, o.wait_share},
-                      {"training", training, 1, LIMIT_COUNT, 0},
-                      {"gaps", gaps, 1, LIMIT_WAIT, 1},
-                      {"sum", sums, 1, LIMIT_COUNT, 0}};
-        int phase_count = stage_present(&o, STAGE_SUM) ? 6 : 5;
-        double sum[6];
-        float *each = mem_calloc((size_t)(o.n - o.from) + 1, sizeof *each);
-        rc = each ? 0 : err_set(err, ERR_NOMEM, "no memory for the times");
-        for (int i = 0; i < phase_count && !rc; i++) {
-            if (phases[i].traces)
-                phase_times(each, &o, phases[i].traces, phases[i].n);
-            else
-                load_times(each, &o);
-            sum[i] =
-                phase_row(section, stages, phases[i].name, &o, each, phases[i].limit, phases[i].shown, err);
-            rc = isnan(sum[i]) ? ERR_NOMEM : 0;
-        }
-        free(each);
+        double sum[PHASES] = {0};
+        rc = phase_rows(section, stages, sum, &o, err);
         /* Without overlap the stages would take their sum, with perfect overlap the longest of them. */
         double all = sum[0] + sum[1] + sum[2] + sum[3], longest = 0;
         for (int i = 0; i < 4; i++)

@@ -28,6 +28,31 @@
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
 _Static_assert(ENGINE_LAG <= METER_LAG, "the result of a step is there before the meter reads it");
 
+/* Pipeline, meter and monitor. */
+static int open_parts(Trial *s, int64_t skip, Err *err)
+{
+    const ObserveOptions *o = s->o;
+    PipelineOptions po = {.cfg = o->cfg,
+                          .corpus = o->corpus,
+                          .no_step = o->no_step,
+                          .data = o->data,
+                          .model = o->model,
+                          .sim = o->sim,
+                          .rank = ranks_rank(o->ranks),
+                          .ranks = ranks_count(o->ranks),
+                          .start = {.seed = (uint64_t)o->cfg->seed},
+                          .log = o->log};
+    int rc = pipeline_open(&s->pipeline, &po, err);
+    if (!rc)
+        rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err);
+    if (rc)
+        return rc;
+    if (!o->model->traits.nvml)
+        return 0;
+    return monitor_open_devices(&s->monitor, (Device *const[]){o->model, o->data}, 2, MONITOR_SECONDS, o->log,
+                                err);
+}
+
 /* With a network where there can be one; else a stream that takes the simulated time. */
 static int open_trial(Trial *s, int64_t skip, Err *err)
 {
@@ -71,25 +96,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
         if (o->ranks && !s->scratch)
             return err_set(err, ERR_NOMEM, "no memory to wait for the other ranks");
     }
-    PipelineOptions po = {.cfg = o->cfg,
-                          .corpus = o->corpus,
-                          .no_step = o->no_step,
-                          .data = o->data,
-                          .model = o->model,
-                          .sim = o->sim,
-                          .rank = ranks_rank(o->ranks),
-                          .ranks = ranks_count(o->ranks),
-                          .start = {.seed = (uint64_t)o->cfg->seed},
-                          .log = o->log};
-    rc = pipeline_open(&s->pipeline, &po, err);
-    if (!rc)
-        rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err);
-    if (rc)
-        return rc;
-    if (!o->model->traits.nvml)
-        return 0;
-    return monitor_open_devices(&s->monitor, (Device *const[]){o->model, o->data}, 2, MONITOR_SECONDS, o->log,
-                                err);
+    return open_parts(s, skip, err);
 }
 
 /* Phases are counted after the warm-up, as the steps are. */

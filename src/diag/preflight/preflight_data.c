@@ -460,6 +460,51 @@ static void check_size(Survey *s)
                                            "parts (global_batch_size)"});
 }
 
+static void host_memory(Survey *s)
+{
+    Preflight *p = s->p;
+    const Config *c = s->cfg;
+    uint64_t available = mem_available();
+    if (available)
+        preflight_row(s, AREA_MEMORY, "host memory",
+                      preflight_say(p, "%s available", preflight_bytes(p, available)), STATUS_INFO,
+                      preflight_say(p, "%s for batches", preflight_bytes(p, s->plan.pinned)));
+    if (available && s->plan.pinned > available / 2)
+        preflight_finding(
+            s,
+            (Finding){
+                .severity = FINDING_WARNING,
+                .area = AREA_MEMORY,
+                .key = "prefetch_buffer_size",
+                .what = preflight_say(p, "batches in host memory take %s of the %s that are available",
+                                      preflight_bytes(p, s->plan.pinned), preflight_bytes(p, available)),
+                .why =
+                    "page-locked memory cannot be swapped out, and the page cache of the dataset has no room",
+                .set_value = c->prefetch_buffer_size == CONFIG_AUTO ? NULL : "auto",
+                .fix = c->prefetch_buffer_size == CONFIG_AUTO ? "a smaller batch_size" : NULL});
+}
+
+/* lengths: which clips the plan is made for. */
+static void plan_rows(Survey *s, const char *lengths)
+{
+    Preflight *p = s->p;
+    const PreflightOptions *o = s->o;
+    preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->model->name),
+                  preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.model_total),
+                                preflight_bytes(p, s->plan.model_limit)),
+                  s->plan.model_total > s->plan.model_limit ? STATUS_BAD : STATUS_GOOD, lengths);
+    if (!device_same(o->data, o->model))
+        preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->data->name),
+                      preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.data_total),
+                                    preflight_bytes(p, s->plan.data_limit)),
+                      s->plan.data_total > s->plan.data_limit ? STATUS_BAD : STATUS_GOOD, lengths);
+    preflight_row(s, AREA_MEMORY, "parameters",
+                  preflight_say(p, "%.2f million", (double)s->plan.parameters * 1e-6), STATUS_INFO, "");
+    preflight_row(s, AREA_MEMORY, "largest batch", preflight_say(p, "%d", s->plan.largest_batch), STATUS_INFO,
+                  lengths);
+    check_size(s);
+}
+
 /* The plan of train_plan, for the real clips or for the longest that the limits allow. */
 void preflight_memory(Survey *s)
 {
@@ -491,20 +536,7 @@ void preflight_memory(Survey *s)
         return;
     const char *lengths =
         real ? "with the longest clip of the dataset" : "with the longest clip that the limits allow";
-    preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->model->name),
-                  preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.model_total),
-                                preflight_bytes(p, s->plan.model_limit)),
-                  s->plan.model_total > s->plan.model_limit ? STATUS_BAD : STATUS_GOOD, lengths);
-    if (!device_same(o->data, o->model))
-        preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->data->name),
-                      preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.data_total),
-                                    preflight_bytes(p, s->plan.data_limit)),
-                      s->plan.data_total > s->plan.data_limit ? STATUS_BAD : STATUS_GOOD, lengths);
-    preflight_row(s, AREA_MEMORY, "parameters",
-                  preflight_say(p, "%.2f million", (double)s->plan.parameters * 1e-6), STATUS_INFO, "");
-    preflight_row(s, AREA_MEMORY, "largest batch", preflight_say(p, "%d", s->plan.largest_batch), STATUS_INFO,
-                  lengths);
-    check_size(s);
+    plan_rows(s, lengths);
     if (rc) {
         int largest = real ? s->plan.largest_batch : 0;
         Finding f = {.severity = real ? FINDING_ERROR : FINDING_NOTE,
@@ -517,22 +549,5 @@ void preflight_memory(Survey *s)
                      .set_value = largest > 0 ? preflight_say(p, "%d", largest) : NULL};
         preflight_finding(s, f);
     }
-    uint64_t available = mem_available();
-    if (available)
-        preflight_row(s, AREA_MEMORY, "host memory",
-                      preflight_say(p, "%s available", preflight_bytes(p, available)), STATUS_INFO,
-                      preflight_say(p, "%s for batches", preflight_bytes(p, s->plan.pinned)));
-    if (available && s->plan.pinned > available / 2)
-        preflight_finding(
-            s,
-            (Finding){
-                .severity = FINDING_WARNING,
-                .area = AREA_MEMORY,
-                .key = "prefetch_buffer_size",
-                .what = preflight_say(p, "batches in host memory take %s of the %s that are available",
-                                      preflight_bytes(p, s->plan.pinned), preflight_bytes(p, available)),
-                .why =
-                    "page-locked memory cannot be swapped out, and the page cache of the dataset has no room",
-                .set_value = c->prefetch_buffer_size == CONFIG_AUTO ? NULL : "auto",
-                .fix = c->prefetch_buffer_size == CONFIG_AUTO ? "a smaller batch_size" : NULL});
+    host_memory(s);
 }

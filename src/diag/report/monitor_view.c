@@ -263,14 +263,55 @@ static void voice_lines(Buf *out, Buf *line, const MonitorView *v)
     add_line(out, line, v);
 }
 
+/* What is of the newest line. */
+static void newest_lines(Buf *out, Buf *line, const MonitorView *v, const RunLine *l)
+{
+    const RunRecord *r = v->run;
+    char state[160], s[32], t[32];
+    double y[200];
+    size_t n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, loss));
+    loss_words(state, sizeof state, l->loss);
+    buf_printf(line, "loss     %s  ", state);
+    monitor_view_sparkline(line, y, n, SPARK, (double)NAN, (double)NAN);
+    if (r->validation_count)
+        validation_words(line, &r->validation[r->validation_count - 1]);
+    add_line(out, line, v);
+    times_line(line, r);
+    add_line(out, line, v);
+    svg_number(s, l->utterances_per_s);
+    svg_number(t, l->frames_per_s);
+    if (isfinite(l->utterances_per_s))
+        buf_printf(line, "speed    %s clips/s  %s frames/s", s, t);
+    add_line(out, line, v);
+    if (isfinite(l->wait_share)) {
+        n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, wait_share));
+        buf_printf(line, "waits    %.1f %%  ", 100 * l->wait_share);
+        monitor_view_sparkline(line, y, n, SPARK, 0, 0.3);
+        share(line, "busy", l->busy_share);
+        share(line, "padding", l->padding_share);
+    }
+    add_line(out, line, v);
+    if (isfinite(l->queue_ready)) {
+        n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, queue_ready));
+        buf_printf(line, "queue    %.1f ", l->queue_ready);
+        if (isfinite(l->queue_slots))
+            buf_printf(line, "of %.0f ", l->queue_slots);
+        buf_str(line, "batches ready  ");
+        monitor_view_sparkline(line, y, n, SPARK, 0, l->queue_slots);
+    }
+    add_line(out, line, v);
+    if (isfinite(l->model_bytes))
+        buf_printf(line, "memory   %.2f GB on the model device", l->model_bytes / 1e9);
+    add_line(out, line, v);
+}
+
 /* One screen; lines about what is not known are missing. */
 void monitor_view_frame(Buf *out, const MonitorView *v)
 {
     const RunRecord *r = v->run;
     const RunLine *l = last_line(r);
     Buf line = {0};
-    char state[160], s[32], t[32], setting[4][64];
-    double y[200];
+    char state[160], setting[4][64];
     state_words(state, sizeof state, v);
     buf_printf(&line, "%s  (%s)", r->path, state);
     add_line(out, &line, v);
@@ -289,43 +330,8 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
     }
     progress_line(&line, r);
     add_line(out, &line, v);
-    /* Everything below is of the newest line. */
-    if (l) {
-        size_t n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, loss));
-        loss_words(state, sizeof state, l->loss);
-        buf_printf(&line, "loss     %s  ", state);
-        monitor_view_sparkline(&line, y, n, SPARK, (double)NAN, (double)NAN);
-        if (r->validation_count)
-            validation_words(&line, &r->validation[r->validation_count - 1]);
-        add_line(out, &line, v);
-        times_line(&line, r);
-        add_line(out, &line, v);
-        svg_number(s, l->utterances_per_s);
-        svg_number(t, l->frames_per_s);
-        if (isfinite(l->utterances_per_s))
-            buf_printf(&line, "speed    %s clips/s  %s frames/s", s, t);
-        add_line(out, &line, v);
-        if (isfinite(l->wait_share)) {
-            n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, wait_share));
-            buf_printf(&line, "waits    %.1f %%  ", 100 * l->wait_share);
-            monitor_view_sparkline(&line, y, n, SPARK, 0, 0.3);
-            share(&line, "busy", l->busy_share);
-            share(&line, "padding", l->padding_share);
-        }
-        add_line(out, &line, v);
-        if (isfinite(l->queue_ready)) {
-            n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, queue_ready));
-            buf_printf(&line, "queue    %.1f ", l->queue_ready);
-            if (isfinite(l->queue_slots))
-                buf_printf(&line, "of %.0f ", l->queue_slots);
-            buf_str(&line, "batches ready  ");
-            monitor_view_sparkline(&line, y, n, SPARK, 0, l->queue_slots);
-        }
-        add_line(out, &line, v);
-        if (isfinite(l->model_bytes))
-            buf_printf(&line, "memory   %.2f GB on the model device", l->model_bytes / 1e9);
-        add_line(out, &line, v);
-    }
+    if (l)
+        newest_lines(out, &line, v, l);
     for (int k = 0; k < v->gpu_count; k++) {
         gpu_line(&line, v, k);
         add_line(out, &line, v);

@@ -130,33 +130,11 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t sign,
     return end;
 }
 
-/* hh:mm or hh:mm:ss at `at`; 1 when it was one and has been said. */
-static int try_time(Scan *sc, size_t at)
+/* The words of a time, whose digits end at `end`. next: what follows them. half: a.m. or p.m. does. Returns
+ * where the time ends. */
+static size_t say_time(Scan *sc, int hours, int minutes, int seconds, size_t end, size_t next, int half)
 {
-    size_t h = scan_digits(sc, at), m = at + h;
-    if (h < 1 || h > 2 || m >= sc->n || sc->s[m] != ':' || scan_digits(sc, m + 1) != 2)
-        return 0;
-    int hours = (int)scan_parse(sc->s + at, h), minutes = (int)scan_parse(sc->s + m + 1, 2), seconds = -1;
-    size_t end = m + 3;
-    if (end < sc->n && sc->s[end] == ':') {
-        if (scan_digits(sc, end + 1) != 2)
-            return 0;
-        seconds = (int)scan_parse(sc->s + end + 1, 2);
-        end += 3;
-    }
-    if (hours > 24 || minutes > 59 || seconds > 59)
-        return 0;
-    /* "5:00" is five o'clock unless a.m. or p.m. follows; "5:07" is five oh seven. */
-    int english = sc->rules->english;
-    size_t next = end + (end < sc->n && sc->s[end] == ' ');
-    const char *half_word = "";
-    size_t half = english ? english_half_of_day(sc, end, &half_word) : 0;
-    scan_before_number(sc);
-    size_t after = seconds < 0 ? form_clock(sc, hours, minutes, end) : 0;
-    if (after) {
-        scan_after_number(sc, after);
-        return 1;
-    }
+    const int english = sc->rules->english;
     if (hours == 1 && sc->rules->one_hour)
         scan_say(sc, sc->rules->one_hour);
     else
@@ -182,6 +160,36 @@ static int try_time(Scan *sc, size_t at)
         if (english)
             scan_say(sc, seconds == 1 ? " second" : " seconds");
     }
+    return end;
+}
+
+/* hh:mm or hh:mm:ss at `at`; 1 when it was one and has been said. */
+static int try_time(Scan *sc, size_t at)
+{
+    size_t h = scan_digits(sc, at), m = at + h;
+    if (h < 1 || h > 2 || m >= sc->n || sc->s[m] != ':' || scan_digits(sc, m + 1) != 2)
+        return 0;
+    int hours = (int)scan_parse(sc->s + at, h), minutes = (int)scan_parse(sc->s + m + 1, 2), seconds = -1;
+    size_t end = m + 3;
+    if (end < sc->n && sc->s[end] == ':') {
+        if (scan_digits(sc, end + 1) != 2)
+            return 0;
+        seconds = (int)scan_parse(sc->s + end + 1, 2);
+        end += 3;
+    }
+    if (hours > 24 || minutes > 59 || seconds > 59)
+        return 0;
+    /* "5:00" is five o'clock unless a.m. or p.m. follows; "5:07" is five oh seven. */
+    size_t next = end + (end < sc->n && sc->s[end] == ' ');
+    const char *half_word = "";
+    size_t half = sc->rules->english ? english_half_of_day(sc, end, &half_word) : 0;
+    scan_before_number(sc);
+    size_t after = seconds < 0 ? form_clock(sc, hours, minutes, end) : 0;
+    if (after) {
+        scan_after_number(sc, after);
+        return 1;
+    }
+    end = say_time(sc, hours, minutes, seconds, end, next, half > 0);
     const char *sign = sc->rules->clock_sign;
     if (sign && next > end && scan_prefix(sc, next, sign, strlen(sign)) &&
         scan_word_ends(sc, next + strlen(sign)))

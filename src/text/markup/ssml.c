@@ -304,6 +304,17 @@ static void end_line(Ssml *d, Element element)
     d->paragraph |= element == EL_PARAGRAPH;
 }
 
+static int open_sub(Ssml *d, Frame *now, Err *err)
+{
+    const char *alias = xml_value(&d->xml, "alias");
+    if (!alias)
+        return xml_fail(&d->xml, d->xml.from, err, "<sub> needs alias: what is said");
+    say_instead(d, alias, strlen(alias), d->xml.from, d->xml.at);
+    d->blank = 1;
+    now->silent = 1;
+    return 0;
+}
+
 static int open_element(Ssml *d, Err *err)
 {
     Frame f = *top(d);
@@ -345,15 +356,9 @@ static int open_element(Ssml *d, Err *err)
     case EL_SAY_AS:
         rc = open_say_as(d, err);
         break;
-    case EL_SUB: {
-        const char *alias = xml_value(&d->xml, "alias");
-        if (!alias)
-            return xml_fail(&d->xml, d->xml.from, err, "<sub> needs alias: what is said");
-        say_instead(d, alias, strlen(alias), d->xml.from, d->xml.at);
-        d->blank = 1;
-        now->silent = 1;
+    case EL_SUB:
+        rc = open_sub(d, now, err);
         break;
-    }
     case EL_MARK:
         rc = add_mark(d, err);
         break;
