@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "audio/griffin_lim_kernel.h"
+#include "audio/griffin_lim_rule.h"
 #include "audio/mel.h"
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -15,11 +16,7 @@
 #include "base/variant.h"
 
 #define LANES GRIFFIN_LIM_LANES
-#define MOMENTUM 0.99
-#define UPDATES 40    /* of the first guess; 10 leave a little, 150 gain nothing */
-#define LOUDEST 10.0f /* log mel; a sine at full scale is below 5 for any usual setting */
-/* Of MEL_FLOOR: a band there may hold anything up to it; this much, so that what comes out stays below. */
-#define BELOW_FLOOR 0.3f
+#define UPDATES 40         /* of the first guess; 10 leave a little, 150 gain nothing */
 #define LEAST_WINDOW 1e-6f /* a smaller sum of squared windows: no frame reaches this sample */
 #define SMALLEST 1e-9f     /* smaller magnitudes are 0: slow denormal numbers, and never heard */
 
@@ -290,14 +287,15 @@ static void fill_gain(GriffinLim *g, int64_t n, int64_t frames)
 static void fill_magnitudes(GriffinLim *g, const float *log_mel, int64_t frames)
 {
     const int bands = g->t.mel->n_bands, bins = g->t.mel->n_bins;
-    const float floor = MEL_LOG_FLOOR + 1e-4f;
+    const float floor = MEL_LOG_FLOOR + GRIFFIN_LIM_ABOVE_FLOOR;
     for (int64_t group = 0; group < group_count(frames); group++) {
         float *mel = g->mel + group * bands * LANES;
         for (int b = 0; b < bands; b++)
             for (int l = 0; l < LANES; l++) {
                 int64_t f = group * LANES + l;
                 float v = f < frames ? log_mel[f * bands + b] : -HUGE_VALF;
-                mel[b * LANES + l] = v > floor ? expf(v < LOUDEST ? v : LOUDEST) : BELOW_FLOOR * MEL_FLOOR;
+                mel[b * LANES + l] = v > floor ? expf(v < GRIFFIN_LIM_LOUDEST ? v : GRIFFIN_LIM_LOUDEST)
+                                               : GRIFFIN_LIM_BELOW_FLOOR * MEL_FLOOR;
             }
         float *to = g->magnitudes + group * bins * LANES;
         g->variant->invert(&g->t, &g->work, to, mel, UPDATES);
@@ -339,7 +337,7 @@ static void turn_all(GriffinLim *g, float *out, const float *in, int64_t n, int6
                              .previous = g->previous + group * bins * 2 * LANES,
                              .magnitudes = g->magnitudes + group * bins * LANES,
                              .mel = g->mel + group * g->t.mel->n_bands * LANES,
-                             .momentum = (float)(MOMENTUM / (1.0 + MOMENTUM))};
+                             .momentum = (float)GRIFFIN_LIM_SHARE};
         g->variant->turn(&g->t, &g->work, &r);
     }
     fold(g, out, n, frames);

@@ -136,9 +136,8 @@ typedef struct CriticView {
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
 #define SIDE_NOTES 4
-#define SOUND_LOUDEST 100   /* magnitude of wave_forward */
-#define SOUND_MOMENTUM 0.99 /* of sound_refine */
-#define SOUND_SCALES 4      /* most resolutions of spectral_loss */
+#define SOUND_LOUDEST 100 /* magnitude of wave_forward */
+#define SOUND_SCALES 4    /* most resolutions of spectral_loss */
 
 /* One resolution of spectral_loss. */
 typedef struct SoundScale {

@@ -2,6 +2,7 @@
  * in the workspace; a second kernel adds the frames up, sample by sample and in their order. */
 #include <type_traits>
 
+#include "audio/griffin_lim_rule.h"
 #include "ops/cuda/fft_cuda.h"
 
 #define THREADS 256
@@ -356,9 +357,7 @@ static void wave_backward(OpsContext *c, void *dspectrum, const void *dwave, con
 
 /* ---- rounds of Griffin-Lim ---- */
 
-#define LOUDEST_BAND 10.0f /* logarithm */
-#define BELOW_FLOOR 0.3f   /* of the floor: what a band that is there holds */
-#define TINY 1e-12f        /* a magnitude below it has no direction */
+#define TINY 1e-12f /* a magnitude below it has no direction */
 
 __device__ static int mirrored(int i, int n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
@@ -378,8 +377,9 @@ __device__ static void want_bands(float *sums, float *cover, float *ratio, const
         for (int i = lane; i < bands.width[b]; i += 32)
             have += w[i] * size_of(z[bands.first[b] + i]);
         have = warp_sum(have);
-        float given = mel[b] > logf(bands.floor) + 1e-4f ? expf(fminf(mel[b], LOUDEST_BAND))
-                                                         : BELOW_FLOOR * bands.floor;
+        float given = mel[b] > logf(bands.floor) + GRIFFIN_LIM_ABOVE_FLOOR
+                          ? expf(fminf(mel[b], GRIFFIN_LIM_LOUDEST))
+                          : GRIFFIN_LIM_BELOW_FLOOR * bands.floor;
         if (lane == 0)
             ratio[b] = given / (have + TINY);
     }
@@ -457,8 +457,7 @@ static void sound_refine(OpsContext *c, void *wave, void *room, const float *mel
     dim3 grid((unsigned)T, (unsigned)B), sums((unsigned)divide_up(samples, THREADS), (unsigned)B);
     for (int i = 0; i < rounds; i++) {
         LAUNCH(o, "round of frames", grid, transform_threads(f.n), shared, round_kernel, frames, previous,
-               (const float *)wave, mel, f, *bands,
-               i ? (float)(SOUND_MOMENTUM / (1 + SOUND_MOMENTUM)) : 0.0f);
+               (const float *)wave, mel, f, *bands, i ? (float)GRIFFIN_LIM_SHARE : 0.0f);
         LAUNCH(o, "sum of frames", sums, THREADS, 0, wave_sum_kernel, (float *)wave, frames, f, T);
     }
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "audio/griffin_lim_rule.h"
 #include "ops/host/host_real.h"
 
 #define CHOOSE(name) _Generic((REAL)0, float : name##f, double : name)
@@ -514,9 +515,7 @@ void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wa
 
 /* ---- rounds of Griffin-Lim ---- */
 
-#define GAP 16             /* numbers between frames, which would else lie in the same lines of the cache */
-#define LOUDEST_BAND 10.0f /* logarithm */
-#define BELOW_FLOOR 0.3f   /* of the floor: what a band that is there holds */
+#define GAP 16 /* numbers between frames, which would else lie in the same lines of the cache */
 
 typedef struct RoundTask {
     HostOps *h;
@@ -590,7 +589,7 @@ static void take_spectra(const RoundRoom *m, const Point *z, int n, int second)
 static void want_bands(const RoundTask *r, const RoundRoom *m, const float *mel, int count)
 {
     const SoundBands *bands = r->bands;
-    const float floor = bands->floor, least = logf(floor) + 1e-4f;
+    const float floor = bands->floor, least = logf(floor) + GRIFFIN_LIM_ABOVE_FLOOR;
     memset(m->sums, 0, ((size_t)r->n / 2 + 1) * sizeof *m->sums);
     memset(m->cover, 0, ((size_t)r->n / 2 + 1) * sizeof *m->cover);
     for (int b = 0; b < bands->count; b++) {
@@ -602,8 +601,8 @@ static void want_bands(const RoundTask *r, const RoundRoom *m, const float *mel,
                 have.v[i] += (REAL)weight[k] * m->own[first + k].v[i];
         for (int i = 0; i < count; i++) {
             const float v = mel[(int64_t)i * bands->count + b];
-            const REAL given =
-                v > least ? EXP((REAL)(v < LOUDEST_BAND ? v : LOUDEST_BAND)) : (REAL)(BELOW_FLOOR * floor);
+            const REAL given = v > least ? EXP((REAL)(v < GRIFFIN_LIM_LOUDEST ? v : GRIFFIN_LIM_LOUDEST))
+                                         : (REAL)(GRIFFIN_LIM_BELOW_FLOOR * floor);
             ratio.v[i] = given / (have.v[i] + (REAL)TINY);
         }
         for (int k = 0; k < width; k++) {
@@ -618,7 +617,7 @@ static void want_bands(const RoundTask *r, const RoundRoom *m, const float *mel,
  */
 static void turn_spectra(const RoundTask *r, const RoundRoom *m, REAL *previous)
 {
-    const REAL momentum = (REAL)(r->first ? 0 : SOUND_MOMENTUM / (1 + SOUND_MOMENTUM));
+    const REAL momentum = (REAL)(r->first ? 0 : GRIFFIN_LIM_SHARE);
     for (int f = 0; f <= r->n / 2; f++, previous += 2 * PAIRS)
         for (int i = 0; i < LANES; i++) {
             const REAL was_re = r->first ? 0 : previous[i], was_im = r->first ? 0 : previous[PAIRS + i];
