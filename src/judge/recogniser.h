@@ -1,4 +1,4 @@
-/* recogniser.h - speech -> words by PocketSphinx, an independent listener.
+/* recogniser.h - speech -> words by an independent listener (recogniser_kind.h): PocketSphinx.
  *
  * The library is loaded when a recogniser is opened and is not needed to build: the one named by
  * MYXTTS_POCKETSPHINX_LIBRARY, or libpocketsphinx.so.3 (0.8+5prealpha, Debian and Ubuntu) or .so.5. The

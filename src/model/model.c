@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "model/network.h"
+#include "model/optimiser.h"
 
 /* Weights of 1 and biases of 0: a norm begins as a plain normalisation. */
 NormAt norm_list(ParamList *l, const char *prefix, const char *name, int dim)
@@ -161,18 +162,11 @@ void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *
     ops->norm2(m->c, norm2, finite, m->grads, n);
     ops->guard(m->c, guard, scale, norm2, finite, (const char *)sums + SUM_FRAMES * ops->acc_bytes,
                (float)cfg->gradient_clip_norm, (float)cfg->max_loss_spike_threshold);
-    /* The step number and the learning rate are read from c->step; those given here are for tests without
-     * it. */
     for (int i = 0; i < m->params.count;) {
         const Param *first = &m->params.items[i];
         const int64_t at = first->offset, behind = same_fate(m, &i);
         if (is_frozen(m, first))
             continue;
-        const size_t acc = (size_t)at * ops->acc_bytes;
-        ops->adamw(m->c, (char *)m->masters + acc,
-                   m->weights == m->masters ? NULL : (char *)m->weights + (size_t)at * ops->real_bytes,
-                   (char *)m->moments1 + acc, (char *)m->moments2 + acc, (const char *)m->grads + acc,
-                   m->decay + at, scale, behind - at, (float)cfg->learning_rate, (float)cfg->beta1,
-                   (float)cfg->beta2, (float)cfg->adam_eps, (float)cfg->weight_decay, 1);
+        optimiser_of(m)->update(m, at, behind - at, scale);
     }
 }

@@ -54,7 +54,7 @@ static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
     const StackPass *stacks[2] = {&s->text, &s->voice.stack};
     stack_cut(&s->text, &m->at.text, ops, c, rows, T, 0);
     if (m->use_voice)
-        voice_cut(&s->voice, m, ops, c, 1, s->limits.reference, 0);
+        voice_encoder_of(m)->cut(&s->voice, m, ops, c, 1, s->limits.reference, 0);
     stack_scratch_cut(&s->text_scratch, stacks, m->use_voice ? 2 : 1, ops, c, 0);
     predictor_cut(&s->predictor, m, ops, c, rows, T, 0);
     s->tokens = cut_take(c, symbols * sizeof *s->tokens);
@@ -202,9 +202,9 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
         rc = wait_idle(s, err);
     if (rc)
         return rc;
-    /* A batch of one: voice_forward looks at the mel and its length alone. */
+    /* A batch of one: the encoder looks at the mel and its length alone. */
     ModelInput in = {.B = 1, .M = most, .mel_length = s->length, .mel = s->reference};
-    voice_forward(m, &s->voice, &s->text_scratch, &in, 0);
+    voice_encoder_of(m)->forward(m, &s->voice, &s->text_scratch, &in, 0);
     ops->unconvert(m->c, s->given, s->voice.speaker, S);
     rc = ops_check(m->c, err);
     if (rc)

@@ -4,7 +4,33 @@
 
 #include "model/voice_pass.h"
 
-void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training)
+static void list(Model *m)
+{
+    ParamList *l = &m->params;
+    const Config *cfg = &m->cfg;
+    ModelAt *at = &m->at;
+    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim;
+    /* Groups of frames, twice convolved, through a stack, to one vector. */
+    at->voice_conv1 = linear_list(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, VOICE_KERNEL, 1);
+    at->voice_conv2 = linear_list(l, "voice.", "conv2", A, A, VOICE_KERNEL, 1);
+    at->voice_position = params_add(l, "voice.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
+    stack_list(l, &at->voice, "voice", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers,
+               cfg->feed_forward_ratio, 2000);
+    at->speaker = plain_list(l, "voice.", "speaker", S, A);
+    if (m->use_style) {
+        at->style_tokens =
+            params_add(l, "voice.", "style_tokens", INIT_NORMAL, 0.5, 1, cfg->gst_num_style_tokens, S, -1);
+        at->style_query = plain_list(l, "voice.", "style_query", S, A);
+        /* A bias of the keys would move every score alike: it would have no gradient. */
+        at->style_key = (LinearAt){.b = -1, .out = S, .in = S};
+        at->style_key.w =
+            params_add(l, "voice.", "style_key.weight", INIT_UNIFORM, sqrt(6.0 / (2 * S)), 1, S, S, -1);
+        at->style_value = plain_list(l, "voice.", "style_value", S, S);
+        at->style_out = plain_list(l, "voice.", "style_out", S, S);
+    }
+}
+
+static void cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training)
 {
     const Config *cfg = &m->cfg;
     const uint64_t e = ops->real_bytes,
@@ -68,7 +94,7 @@ static AttentionShape style_shape(const Model *m, const VoicePass *v, int B)
                             .scale = 1.0f / sqrtf((float)(S / heads))};
 }
 
-void voice_forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop)
+static void forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop)
 {
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
@@ -119,7 +145,7 @@ static void tokens_backward(Model *m, VoicePass *v, const LinearAt *l, const voi
                     m->cfg.gst_num_style_tokens, ACT_NONE, accumulate);
 }
 
-void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop)
+static void backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop)
 {
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
@@ -151,3 +177,8 @@ void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *i
                   ACT_RELU);
     model_final(m, at->voice_conv1.w, at->voice_position, 0);
 }
+
+/* Convolutions, a stack and style tokens. */
+static const VoiceEncoder tokens = {list, cut, forward, backward};
+
+const VoiceEncoder *voice_encoder_of(const Model *m) { return &tokens; }

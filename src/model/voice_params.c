@@ -19,15 +19,13 @@ LinearAt linear_list(ParamList *l, const char *prefix, const char *name, int out
     return at;
 }
 
-/* A product whose first values keep the variance of what passes through it. */
-static LinearAt plain(ParamList *l, const char *prefix, const char *name, int out, int in)
+LinearAt plain_list(ParamList *l, const char *prefix, const char *name, int out, int in)
 {
     return linear_list(l, prefix, name, out, in, 1, 1);
 }
 
-/* The parameters of a transformer stack. site: where its dropout seeds begin, apart from all others. */
-static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads, int layers, int ratio,
-                  uint64_t site)
+void stack_list(ParamList *l, StackAt *s, const char *name, int dim, int heads, int layers, int ratio,
+                uint64_t site)
 {
     char at[40], end[16];
     /* Both branches of every layer end in the residual stream; begun this small, the stream keeps its
@@ -40,7 +38,7 @@ static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads
         /* Names are those in checkpoints; they never change. */
         snprintf(at, sizeof at, "%s.layers.%d.", name, i);
         w->norm_self = norm_list(l, at, "norm_self", dim);
-        w->qkv = plain(l, at, "qkv", 3 * dim, dim);
+        w->qkv = plain_list(l, at, "qkv", 3 * dim, dim);
         w->out = linear_list(l, at, "out", dim, dim, 1, gain);
         w->norm_feed = norm_list(l, at, "norm_feed", dim);
         w->up = linear_list(l, at, "up", s->feed, dim, FEED_KERNEL, 1);
@@ -48,35 +46,6 @@ static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads
     }
     snprintf(end, sizeof end, "%s.", name);
     s->norm = norm_list(l, end, "norm", dim);
-}
-
-/* What only a network with voice conditioning has. */
-static void list_voice(Model *m)
-{
-    ParamList *l = &m->params;
-    const Config *cfg = &m->cfg;
-    ModelAt *at = &m->at;
-    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim;
-    /* Groups of frames, twice convolved, through a stack, to one vector. */
-    at->voice_conv1 = linear_list(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, VOICE_KERNEL, 1);
-    at->voice_conv2 = linear_list(l, "voice.", "conv2", A, A, VOICE_KERNEL, 1);
-    at->voice_position = params_add(l, "voice.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->voice, "voice", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers,
-          cfg->feed_forward_ratio, 2000);
-    at->speaker = plain(l, "voice.", "speaker", S, A);
-    if (m->use_style) {
-        at->style_tokens =
-            params_add(l, "voice.", "style_tokens", INIT_NORMAL, 0.5, 1, cfg->gst_num_style_tokens, S, -1);
-        at->style_query = plain(l, "voice.", "style_query", S, A);
-        /* A bias of the keys would move every score alike: it would have no gradient. */
-        at->style_key = (LinearAt){.b = -1, .out = S, .in = S};
-        at->style_key.w =
-            params_add(l, "voice.", "style_key.weight", INIT_UNIFORM, sqrt(6.0 / (2 * S)), 1, S, S, -1);
-        at->style_value = plain(l, "voice.", "style_value", S, S);
-        at->style_out = plain(l, "voice.", "style_out", S, S);
-    }
-    /* Added to every symbol. */
-    at->to_text = plain(l, "voice.", "to_text", cfg->text_encoder_dim, S);
 }
 
 /* All parameters, in the order of docs/MODEL.md: memory, checkpoints and counts follow this list. */
@@ -92,26 +61,29 @@ static void list_all(Model *m)
     if (m->languages)
         at->languages = params_add(l, "text.", "languages", INIT_NORMAL, 0.1, 1, m->languages, Ct, -1);
     at->text_position = params_add(l, "text.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->text, "text", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers,
-          cfg->feed_forward_ratio, 1000);
-    if (m->use_voice)
-        list_voice(m);
+    stack_list(l, &at->text, "text", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers,
+               cfg->feed_forward_ratio, 1000);
+    if (m->use_voice) {
+        voice_encoder_of(m)->list(m);
+        /* Added to every symbol. */
+        at->to_text = plain_list(l, "voice.", "to_text", Ct, cfg->speaker_embedding_dim);
+    }
     /* The mel that a symbol expects: what the alignment compares with frames. */
-    at->prior = plain(l, "text.", "prior", n, Ct);
+    at->prior = plain_list(l, "text.", "prior", n, Ct);
     /* The predictor of duration, pitch and energy. */
     at->conv1 = linear_list(l, "predictor.", "conv1", P, Ct, FEED_KERNEL, 1);
     at->norm1 = norm_list(l, "predictor.", "norm1", P);
     at->conv2 = linear_list(l, "predictor.", "conv2", P, P, FEED_KERNEL, 1);
     at->norm2 = norm_list(l, "predictor.", "norm2", P);
-    at->traits = plain(l, "predictor.", "traits", TRAIT_COUNT, P);
+    at->traits = plain_list(l, "predictor.", "traits", TRAIT_COUNT, P);
     /* The decoder: pitch and energy as vectors, the frames' stack, and the mel. */
     at->pitch = params_add(l, "decoder.", "pitch", INIT_NORMAL, 0.1, 0, Ct, -1, -1);
     at->energy = params_add(l, "decoder.", "energy", INIT_NORMAL, 0.1, 0, Ct, -1, -1);
-    at->lift = plain(l, "decoder.", "lift", Cd, Ct);
+    at->lift = plain_list(l, "decoder.", "lift", Cd, Ct);
     at->decoder_position = params_add(l, "decoder.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->decoder, "decoder", Cd, cfg->decoder_heads, cfg->decoder_layers, cfg->feed_forward_ratio,
-          3000);
-    at->mel = plain(l, "decoder.", "mel", n, Cd);
+    stack_list(l, &at->decoder, "decoder", Cd, cfg->decoder_heads, cfg->decoder_layers,
+               cfg->feed_forward_ratio, 3000);
+    at->mel = plain_list(l, "decoder.", "mel", n, Cd);
     if (m->use_critics)
         critics_list(m);
 }

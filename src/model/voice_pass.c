@@ -17,7 +17,7 @@ void voice_pass_cut(Pass *p, const Ops *ops, Cut *c)
     /* Memory: what the rest of the network sees of the text. With a voice it is the sum of both. */
     r->memory = r->text.last.out;
     if (m->use_voice) {
-        voice_cut(&r->voice, m, ops, c, B, M, r->pass.training);
+        voice_encoder_of(m)->cut(&r->voice, m, ops, c, B, M, r->pass.training);
         r->reference = cut_take(c, b * S * e);
         r->voice_text = cut_take(c, b * Ct * e);
         r->memory = cut_take(c, symbols * Ct * e);
@@ -85,7 +85,7 @@ static void text_forward(SpeechPass *r, float drop)
     if (m->use_voice) {
         side_begin(m);
         model_mark(m, "voice in", -1, 0);
-        voice_forward(m, &r->voice, &r->voice_scratch, in, drop);
+        voice_encoder_of(m)->forward(m, &r->voice, &r->voice_scratch, in, drop);
         ops->gather_forward(m->c, r->reference, r->voice.speaker, in->reference, in->B, S);
         linear_forward(m, &at->to_text, r->voice_text, r->reference, in->B, ACT_NONE);
         side_end(m);
@@ -169,7 +169,7 @@ void voice_pass_backward(Pass *p)
         linear_backward(m, &at->to_text, r->dreference, r->dvoice_text, NULL, r->reference, B, ACT_NONE, 0);
         model_final(m, at->to_text.w, at->to_text.b, 0);
         ops->gather_backward(m->c, r->voice.dvector, r->dreference, in->reference, B, S);
-        voice_backward(m, &r->voice, &r->voice_scratch, in, drop);
+        voice_encoder_of(m)->backward(m, &r->voice, &r->voice_scratch, in, drop);
         side_end(m);
     }
     /* Down to the embedding of symbols. */

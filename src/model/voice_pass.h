@@ -98,11 +98,23 @@ void voice_pass_output(const Pass *p, PassOutput *o);
  * a network that tells no languages apart. */
 void language_forward(Model *m, void *x, void *vector, const int32_t *language, int B, int T);
 
-/* voice_encoder.c. drop 0: no dropout. */
-void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);
-void voice_forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop);
-void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in,
-                    float drop); /* from v->dvector */
+/* What makes the vector of a voice (v->speaker) of a mel, as a table of functions. Another one is a file with
+ * such a table, and a word in voice_encoder_of. drop 0: no dropout. */
+typedef struct VoiceEncoder {
+    void (*list)(Model *m); /* its parameters */
+    void (*cut)(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);
+    void (*forward)(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop);
+    /* From v->dvector. */
+    void (*backward)(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop);
+} VoiceEncoder;
+const VoiceEncoder *voice_encoder_of(const Model *m); /* voice_encoder.c */
+
+/* voice_params.c: a product whose first values keep the variance of what passes through it. */
+LinearAt plain_list(ParamList *l, const char *prefix, const char *name, int out, int in);
+/* The parameters of a transformer stack. site: where its dropout seeds begin, apart from all others. */
+void stack_list(ParamList *l, StackAt *s, const char *name, int dim, int heads, int layers, int ratio,
+                uint64_t site);
+
 /* predictor.c. len [B]: symbols. */
 void predictor_cut(PredictorPass *p, const Model *m, const Ops *ops, Cut *c, int B, int T, int training);
 void predictor_forward(Model *m, PredictorPass *p, const void *memory, const int32_t *len, int B, int T,
