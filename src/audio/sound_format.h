@@ -20,6 +20,7 @@ typedef struct SoundFormatRow {
     int codec[2];       /* of libsndfile: the first that can hold the rate; 0: none, or not by libsndfile */
 } SoundFormatRow;
 extern const SoundFormatRow sound_formats[SOUND_FORMATS];
+#define SOUND_ENDINGS ".wav, .flac, .ogg, .mp3" /* those of the table, for messages */
 
 /* 0, or ERR_MISSING: no stream has that name, or none can be written here. */
 int sound_format_find(SoundFormat *f, const char *name);

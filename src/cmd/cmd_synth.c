@@ -11,6 +11,7 @@
 
 #include "audio/audio_writer.h"
 #include "audio/mel.h"
+#include "audio/sound_format.h"
 #include "audio/wav.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -575,7 +576,8 @@ static int check_options(Synth *s, Err *err)
                        "with --lines the speech goes to --output-dir DIR, one file for each line");
     if (!s->lines && (!s->output || s->output_dir))
         return err_set(err, ERR_USAGE,
-                       "synth needs --output F.wav (or .flac, .ogg, .mp3; - for standard output)");
+                       "synth needs --output FILE, a name with one of " SOUND_ENDINGS
+                       " (- for standard output)");
     if (is_dash(s->output) && s->json)
         return err_set(err, ERR_USAGE, "--output - and --json both want standard output: give one");
     if (is_dash(s->output) && isatty(STDOUT_FILENO)) {
@@ -602,7 +604,7 @@ static const CmdOption options[] = {
     {"lines", "F", TEXT_AT(Synth, lines), 0,
      "a file of lines, each spoken into a file of its own; -: standard input"},
     {"output", "F.wav", TEXT_AT(Synth, output), 0,
-     "where the speech goes: .wav, .flac, .ogg, .mp3; -: standard output"},
+     "where the speech goes: " SOUND_ENDINGS "; -: standard output"},
     {"output-dir", "DIR", TEXT_AT(Synth, output_dir), 0,
      "where the speech of --lines goes: 01.wav, 02.wav, ..."},
     {"speed", "X", TEXT_AT(Synth, speed), 0, "1.2 speaks a fifth faster (1)"},

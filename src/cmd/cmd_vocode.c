@@ -9,6 +9,7 @@
 #include "audio/audio_writer.h"
 #include "audio/mel.h"
 #include "audio/process.h"
+#include "audio/sound_format.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -343,8 +344,7 @@ static int vocode(Vocode *v, const CmdLine *line, Log *log, Err *err)
 
 static const CmdOption options[] = {
     {"checkpoint", "V", TEXT_AT(Vocode, checkpoint), 0, "a vocoder, or a run with one"},
-    {"output", "OUT", TEXT_AT(Vocode, output), 0,
-     "where the sound goes: .wav, .flac, .ogg, .mp3; or a folder"},
+    {"output", "OUT", TEXT_AT(Vocode, output), 0, "where the sound goes: " SOUND_ENDINGS "; or a folder"},
     {"vocoder", "griffin_lim", TEXT_AT(Vocode, vocoder), 0, "Griffin-Lim instead, to compare"},
     {"iterations", "N", TEXT_AT(Vocode, iterations), 0,
      "of Griffin-Lim: 60 alone; behind a vocoder 32, 16 on a CPU; 0: none"},

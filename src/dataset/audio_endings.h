@@ -9,5 +9,6 @@
 size_t audio_ending(const char *name, size_t n, int *rank);
 /* The endings in lower case, the most usual first; NULL behind the last. */
 const char *audio_ending_at(int rank);
+#define AUDIO_ENDINGS ".wav, .flac, .mp3, .ogg or .opus" /* the first of them, for messages */
 
 #endif

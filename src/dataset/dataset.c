@@ -356,8 +356,7 @@ static int no_audio(const char *dir, const Utterance *u, Err *err)
                        u->audio.p, dir);
     if (audio_ending(u->id.p, u->id.n, NULL))
         return err_set(err, ERR_MISSING, "no file %s/%.*s", dir, shown_bytes(u->id), u->id.p);
-    return err_set(err, ERR_MISSING, "no file %s/%.*s with .wav, .flac, .mp3, .ogg or .opus", dir,
-                   shown_bytes(u->id), u->id.p);
+    return err_set(err, ERR_MISSING, "no file %s/%.*s with " AUDIO_ENDINGS, dir, shown_bytes(u->id), u->id.p);
 }
 
 int dataset_audio_stamp(const Dataset *d, const Utterance *u, char *out, size_t cap, FileStamp *stamp,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "dataset/audio_endings.h"
 #include "dataset/whats_there.h"
 
 static const Layout layouts[] = {
@@ -84,8 +85,7 @@ static int none_is_here(LayoutPlace *p, Err *err)
     if (t->texts >= FEW_TEXTS && !t->tables) {
         err_set(err, ERR_MISSING, "%.400s holds %zu texts (as %.200s) and %s", root, t->texts,
                 t->files[0].path, t->audio ? "recordings of other names" : "no recording");
-        return err_hint(
-            err, "the recording of X.txt is X.wav beside it (or .flac, .mp3, .ogg, .opus, .m4a, .webm)");
+        return err_hint(err, "the recording of X.txt lies beside it as X with " AUDIO_ENDINGS);
     }
     if (t->others && !t->audio && !t->texts && !t->tables) {
         err_set(err, ERR_MISSING, "%.400s holds no recording and no text, only %zu other file%s (as %.200s)",

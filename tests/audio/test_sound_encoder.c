@@ -15,6 +15,8 @@
 #include "audio/audio_writer.h"
 #include "audio/sound_encoder.h"
 #include "audio/wav.h"
+#include "base/file.h"
+#include "dataset/audio_endings.h"
 #include "dataset/audio_file.h"
 
 enum { RATE = 22050, COUNT = 2 * RATE + 17 };
@@ -155,6 +157,37 @@ static void names_and_types(void **state)
         assert_int_equal(sound_format_find(&f, wrong[i]), ERR_MISSING);
 }
 
+/* What messages and the page offer is what the tables have. */
+static void lists_are_the_tables(void **state)
+{
+    Buf list = {0}, page = {0};
+    for (int f = 0; f < SOUND_FORMATS; f++)
+        if (sound_formats[f].ending)
+            buf_printf(&list, "%s%s", list.size ? ", " : "", sound_formats[f].ending);
+    assert_string_equal(list.data, SOUND_ENDINGS);
+    buf_clear(&list);
+    for (int i = 0; i < 5; i++)
+        buf_printf(&list, "%s%s", i == 4 ? " or " : i ? ", " : "", audio_ending_at(i));
+    assert_string_equal(list.data, AUDIO_ENDINGS);
+    assert_int_equal(file_read(&page, "src/page/index.html", 1 << 20, NULL), 0);
+    buf_str(&page, "");
+    const char *at = strstr(page.data, "<select id=\"format\""), *end = at ? strstr(at, "</select>") : NULL;
+    int options = 0;
+    assert_non_null(end);
+    for (; (at = strstr(at, "value=\"")) && at < end; options++) {
+        int f = 0;
+        at += strlen("value=\"");
+        while (f < SOUND_FORMATS &&
+               (!sound_formats[f].type || strlen(sound_formats[f].name) != strcspn(at, "\"") ||
+                strncmp(sound_formats[f].name, at, strcspn(at, "\"")) != 0))
+            f++;
+        assert_true(f < SOUND_FORMATS);
+    }
+    assert_true(options > 1);
+    buf_free(&list);
+    buf_free(&page);
+}
+
 /* Nothing at all, samples out of range, and listeners who leave. */
 static void edges(void **state)
 {
@@ -185,11 +218,9 @@ static void edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_in_a_pipe),
-        cmocka_unit_test(the_same_samples_in_flac),
-        cmocka_unit_test(lossy_at_any_rate),
-        cmocka_unit_test(names_and_types),
-        cmocka_unit_test(edges),
+        cmocka_unit_test(as_in_a_pipe),         cmocka_unit_test(the_same_samples_in_flac),
+        cmocka_unit_test(lossy_at_any_rate),    cmocka_unit_test(names_and_types),
+        cmocka_unit_test(lists_are_the_tables), cmocka_unit_test(edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
