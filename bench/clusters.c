@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "support/bench_options.h"
 #include "support/doctor_run.h"
 
 enum { ALL = 80, FORECASTS = 16 };
@@ -276,33 +277,18 @@ static int efficiency_all(const Options *o, const char *dir, int *held, Err *err
 
 static int options_parse(Options *o, int argc, char **argv, Err *err)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        int taken = 1, right = 1, seed = 0;
-        if (!strcmp(word, "--forecast"))
-            o->forecast = 1, taken = 0;
-        else if (!strcmp(word, "--efficiency"))
-            o->efficiency = 1, taken = 0;
-        else if (!strcmp(word, "--list"))
-            o->list = 1, taken = 0;
-        else if (!strcmp(word, "--program"))
-            o->program = value;
-        else if (!strcmp(word, "--clusters"))
-            right = number_of(&o->clusters, value, 1, ALL);
-        else if (!strcmp(word, "--skip"))
-            right = number_of(&o->skip, value, 0, ALL);
-        else if (!strcmp(word, "--steps"))
-            right = number_of(&o->steps, value, 20, 1000);
-        else if (!strcmp(word, "--seed"))
-            right = number_of(&seed, value, 0, INT32_MAX), o->seed = (uint64_t)seed;
-        else
-            return err_set(err, ERR_USAGE, "there is no option '%s'; see the first lines of bench/clusters.c",
-                           word);
-        if (!right)
-            return err_set(err, ERR_USAGE, "%s cannot be '%s'", word, value);
-        i += taken;
-    }
-    return 0;
+    int seed = (int)o->seed;
+    const BenchOption rows[] = {{"--forecast", BENCH_SWITCH, &o->forecast, 0, 0},
+                                {"--efficiency", BENCH_SWITCH, &o->efficiency, 0, 0},
+                                {"--list", BENCH_SWITCH, &o->list, 0, 0},
+                                {"--program", BENCH_TEXT, &o->program, 0, 0},
+                                {"--clusters", BENCH_INT, &o->clusters, 1, ALL},
+                                {"--skip", BENCH_INT, &o->skip, 0, ALL},
+                                {"--steps", BENCH_INT, &o->steps, 20, 1000},
+                                {"--seed", BENCH_INT, &seed, 0, INT32_MAX}};
+    const int rc = bench_options(rows, sizeof rows / sizeof *rows, argc, argv, err);
+    o->seed = (uint64_t)seed;
+    return rc;
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
  * bottleneck, every period within 10 %, 90 % of the gains within 10 %. 1 otherwise, 3 when it cannot work. */
 #include "base/log.h"
 #include "base/thread.h"
+#include "support/bench_options.h"
 #include "support/doctor_ask.h"
 #include "support/doctor_combined.h"
 #include "support/doctor_swings.h"
@@ -209,47 +210,25 @@ static int class_find(const char *name)
     return -1;
 }
 
-/* A switch has no `most`. */
 static int options_parse(Options *o, int argc, char **argv, Err *err)
 {
     int seed = (int)o->seed;
-    const struct {
-        const char *name;
-        int *number, least, most;
-        const char **text;
-    } rows[] = {{"--no-gains", &o->no_gains, 0, 0, NULL},
-                {"--combined", &o->combined, 0, 0, NULL},
-                {"--swings", &o->swings, 0, 0, NULL},
-                {"--list", &o->list, 0, 0, NULL},
-                {"--machines", &o->machines, 1, ALL_MACHINES, NULL},
-                {"--skip", &o->skip, 0, ALL_MACHINES, NULL},
-                {"--jobs", &o->jobs, 1, 8, NULL},
-                {"--batches", &o->batches, 20, 100000, NULL},
-                {"--seed", &seed, 0, INT32_MAX, NULL},
-                {"--program", NULL, 0, 0, &o->program},
-                {"--only", NULL, 0, 0, &o->only_word}};
-    const size_t count = sizeof rows / sizeof *rows;
-    for (int i = 1; i < argc; i++) {
-        size_t k = 0;
-        while (k < count && strcmp(argv[i], rows[k].name) != 0)
-            k++;
-        if (k == count)
-            return err_set(err, ERR_USAGE, "there is no option '%s'; see the first lines of bench/doctor.c",
-                           argv[i]);
-        if (!rows[k].text && !rows[k].most) {
-            *rows[k].number = 1;
-            continue;
-        }
-        const char *value = i + 1 < argc ? argv[++i] : "";
-        if (rows[k].text)
-            *rows[k].text = value;
-        else if (!number_of(rows[k].number, value, rows[k].least, rows[k].most))
-            return err_set(err, ERR_USAGE, "%s cannot be '%s'", rows[k].name, value);
-    }
+    const BenchOption rows[] = {{"--no-gains", BENCH_SWITCH, &o->no_gains, 0, 0},
+                                {"--combined", BENCH_SWITCH, &o->combined, 0, 0},
+                                {"--swings", BENCH_SWITCH, &o->swings, 0, 0},
+                                {"--list", BENCH_SWITCH, &o->list, 0, 0},
+                                {"--machines", BENCH_INT, &o->machines, 1, ALL_MACHINES},
+                                {"--skip", BENCH_INT, &o->skip, 0, ALL_MACHINES},
+                                {"--jobs", BENCH_INT, &o->jobs, 1, 8},
+                                {"--batches", BENCH_INT, &o->batches, 20, 100000},
+                                {"--seed", BENCH_INT, &seed, 0, INT32_MAX},
+                                {"--program", BENCH_TEXT, &o->program, 0, 0},
+                                {"--only", BENCH_TEXT, &o->only_word, 0, 0}};
+    int rc = bench_options(rows, sizeof rows / sizeof *rows, argc, argv, err);
     o->seed = (uint64_t)seed;
-    if (o->only_word && !o->combined && !o->swings && (o->only = class_find(o->only_word)) < 0)
-        return err_set(err, ERR_USAGE, "--only cannot be '%s'", o->only_word);
-    return 0;
+    if (!rc && o->only_word && !o->combined && !o->swings && (o->only = class_find(o->only_word)) < 0)
+        rc = err_set(err, ERR_USAGE, "--only cannot be '%s'", o->only_word);
+    return rc;
 }
 
 /* The program beside this one: build/bench/doctor asks build/myxtts. */

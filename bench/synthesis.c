@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -31,6 +30,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "cmd/line/output.h"
+#include "support/bench_options.h"
 
 #define PATH_SIZE 4096
 #define SENTENCES "tests/data/sentences-en.txt"
@@ -399,61 +399,24 @@ static int print_json(const Bench *b, int passed, Err *err)
 static const char usage_text[] = "usage: synthesis --checkpoint RUN [--program PATH] [--device cpu|0] "
                                  "[--lines N] [--calls N] [--json]\n";
 
-static int parse_number(int *out, const char *name, const char *text, int low, int high, Err *err)
-{
-    char *end;
-    long x = strtol(text, &end, 10);
-    if (end == text || *end || x < low || x > high)
-        return err_set(err, ERR_USAGE, "%s is '%s', but must be a number from %d to %d", name, text, low,
-                       high);
-    *out = (int)x;
-    return 0;
-}
-
 static int parse_options(Options *o, int argc, char **argv, Err *err)
 {
-    static const struct option table[] = {{"checkpoint", 1, NULL, 'k'},
-                                          {"program", 1, NULL, 'p'},
-                                          {"device", 1, NULL, 'd'},
-                                          {"lines", 1, NULL, 'l'},
-                                          {"calls", 1, NULL, 'c'},
-                                          {"json", 0, NULL, 'j'},
-                                          {NULL, 0, NULL, 0}};
-    int rc = 0, gpu;
     *o = (Options){.device = "cpu", .lines = 100, .calls = 10};
-    for (int c; !rc && (c = getopt_long(argc, argv, "", table, NULL)) != -1;)
-        switch (c) {
-        case 'k':
-            o->checkpoint = optarg;
-            break;
-        case 'p':
-            o->program = optarg;
-            break;
-        case 'd':
-            o->device = optarg;
-            break;
-        case 'l':
-            rc = parse_number(&o->lines, "--lines", optarg, 1, MOST_LINES, err);
-            break;
-        case 'c':
-            rc = parse_number(&o->calls, "--calls", optarg, 1, MOST_LINES, err);
-            break;
-        case 'j':
-            o->json = 1;
-            break;
-        default:
-            return err_set(err, ERR_USAGE, "wrong option");
-        }
-    if (!rc && optind < argc)
-        rc = err_set(err, ERR_USAGE, "'%s' is one argument too many", argv[optind]);
-    if (!rc && !o->checkpoint)
-        rc = err_set(err, ERR_USAGE, "--checkpoint RUN is needed, what `myxtts train` wrote");
+    const BenchOption rows[] = {
+        {"--checkpoint", BENCH_TEXT, &o->checkpoint, 0, 0}, {"--program", BENCH_TEXT, &o->program, 0, 0},
+        {"--device", BENCH_TEXT, &o->device, 0, 0},         {"--lines", BENCH_INT, &o->lines, 1, MOST_LINES},
+        {"--calls", BENCH_INT, &o->calls, 1, MOST_LINES},   {"--json", BENCH_SWITCH, &o->json, 0, 0}};
+    const int rc = bench_options(rows, sizeof rows / sizeof *rows, argc, argv, err);
+    if (rc)
+        return rc;
+    if (!o->checkpoint)
+        return err_set(err, ERR_USAGE, "--checkpoint RUN is needed, what `myxtts train` wrote");
     /* Not `auto`: the limits are those of a device, and synth does not tell which one it took. */
-    if (!rc && strcmp(o->device, "cpu") && parse_number(&gpu, "--device", o->device, 0, 63, NULL))
-        rc = err_set(err, ERR_USAGE, "--device is '%s', but must be cpu or the number of a GPU", o->device);
-    if (!rc && o->calls > o->lines)
-        rc = err_set(err, ERR_USAGE, "--calls is %d, but there are %d lines", o->calls, o->lines);
-    return rc;
+    if (strcmp(o->device, "cpu") && (!*o->device || strspn(o->device, "0123456789") != strlen(o->device)))
+        return err_set(err, ERR_USAGE, "--device is '%s', but must be cpu or the number of a GPU", o->device);
+    if (o->calls > o->lines)
+        return err_set(err, ERR_USAGE, "--calls is %d, but there are %d lines", o->calls, o->lines);
+    return 0;
 }
 
 static int find_program(Bench *b, const char *self, Err *err)

@@ -24,7 +24,6 @@
  * 1: a speaker is more than --most points over Griffin-Lim; 2: wrong use; 3: something is missing or
  * unreadable. */
 #include <dirent.h>
-#include <getopt.h>
 #include <math.h>
 
 #include "base/clock.h"
@@ -32,6 +31,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "cmd/line/output.h"
+#include "support/bench_options.h"
 #include "support/voice_clips.h"
 
 #define MAX_SPEAKERS 64
@@ -285,11 +285,41 @@ static void print_heard(const Judgement *j)
     printf("\n");
 }
 
+static json_t *report_curve(Judgement *j)
+{
+    const Options *o = j->o;
+    json_t *curve = json_array();
+    char name[40];
+    if (j->point_count)
+        printf("\nwords wrong over minutes of training, the sentences that were spoken then\n");
+    for (int p = 0; p < j->point_count; p++) {
+        Row r = compare(j, -1, LENGTH_ANY, &j->points[p]);
+        snprintf(name, sizeof name, "%8.1f min", j->points[p].minutes);
+        print_row(j, name, &r);
+        json_array_append_new(curve, json_row(j, "minutes", json_real(j->points[p].minutes), &r));
+    }
+    if (j->point_count && o->minutes >= 0) {
+        /* The voice itself on the sentences of the last point, so that the end of the curve can be compared.
+         */
+        Point last = j->points[j->point_count - 1];
+        for (int s = 0; s < j->speaker_count; s++) {
+            uint8_t *there = last.heard[s].there;
+            last.heard[s] = j->heard[s][SET_VOICE];
+            last.heard[s].there = there;
+        }
+        Row r = compare(j, -1, LENGTH_ANY, &last);
+        snprintf(name, sizeof name, "%8.1f min, the end", o->minutes);
+        print_row(j, name, &r);
+        json_array_append_new(curve, json_row(j, "minutes", json_real(o->minutes), &r));
+    }
+    return curve;
+}
+
 /* All figures, printed and gathered into *result. Returns whether every speaker is within --most. */
 static int report(json_t **result, Judgement *j)
 {
     const Options *o = j->o;
-    json_t *speakers = json_array(), *curve = json_array();
+    json_t *speakers = json_array();
     int passed = 1;
     if (o->heard)
         print_heard(j);
@@ -320,28 +350,7 @@ static int report(json_t **result, Judgement *j)
         snprintf(name, sizeof name, "more than %d words", LONG_WORDS);
         print_row(j, name, &lengthy);
     }
-    if (j->point_count)
-        printf("\nwords wrong over minutes of training, the sentences that were spoken then\n");
-    for (int p = 0; p < j->point_count; p++) {
-        Row r = compare(j, -1, LENGTH_ANY, &j->points[p]);
-        snprintf(name, sizeof name, "%8.1f min", j->points[p].minutes);
-        print_row(j, name, &r);
-        json_array_append_new(curve, json_row(j, "minutes", json_real(j->points[p].minutes), &r));
-    }
-    if (j->point_count && o->minutes >= 0) {
-        /* The voice itself on the sentences of the last point, so that the end of the curve can be compared.
-         */
-        Point last = j->points[j->point_count - 1];
-        for (int s = 0; s < j->speaker_count; s++) {
-            uint8_t *there = last.heard[s].there;
-            last.heard[s] = j->heard[s][SET_VOICE];
-            last.heard[s].there = there;
-        }
-        Row r = compare(j, -1, LENGTH_ANY, &last);
-        snprintf(name, sizeof name, "%8.1f min, the end", o->minutes);
-        print_row(j, name, &r);
-        json_array_append_new(curve, json_row(j, "minutes", json_real(o->minutes), &r));
-    }
+    json_t *curve = report_curve(j);
     if (o->most >= 0)
         printf("\n%s: at most %g points more than Griffin-Lim are allowed\n", passed ? "well" : "TOO MANY",
                o->most);
@@ -411,110 +420,31 @@ static const char usage_text[] =
     "             [--iterations N] [--keep-copies] [--language L] [--threads N] [--json-file FILE]\n"
     "       voice --check [--language L]\n";
 
-static int parse_number(double *out, const char *name, const char *text, double min, double max, Err *err)
-{
-    char *end;
-    *out = strtod(text, &end);
-    if (end == text || *end || !(*out >= min && *out <= max))
-        return err_set(err, ERR_USAGE, "%s is '%s', but must be a number between %g and %g", name, text, min,
-                       max);
-    return 0;
-}
-
 static int parse_options(Options *o, int argc, char **argv, Err *err)
 {
-    enum {
-        OUT = 1,
-        TEXT,
-        VOICES,
-        CONFIG,
-        MOST,
-        CURVE,
-        MINUTES,
-        HEARD,
-        ITERATIONS,
-        KEEP_COPIES,
-        LANGUAGE,
-        THREADS,
-        JSON_FILE,
-        CHECK
-    };
-    static const struct option table[] = {{"out", 1, NULL, OUT},
-                                          {"text", 1, NULL, TEXT},
-                                          {"voices", 1, NULL, VOICES},
-                                          {"config", 1, NULL, CONFIG},
-                                          {"most", 1, NULL, MOST},
-                                          {"curve", 0, NULL, CURVE},
-                                          {"minutes", 1, NULL, MINUTES},
-                                          {"heard", 0, NULL, HEARD},
-                                          {"iterations", 1, NULL, ITERATIONS},
-                                          {"keep-copies", 0, NULL, KEEP_COPIES},
-                                          {"language", 1, NULL, LANGUAGE},
-                                          {"threads", 1, NULL, THREADS},
-                                          {"json-file", 1, NULL, JSON_FILE},
-                                          {"check", 0, NULL, CHECK},
-                                          {NULL, 0, NULL, 0}};
-    double number;
-    int rc = 0;
     *o = (Options){.config = "configs/voice.yaml",
                    .language = "en",
                    .most = -1,
                    .minutes = -1,
                    .iterations = GRIFFIN_LIM_ITERATIONS,
                    .threads = thread_cores()};
-    for (int c; !rc && (c = getopt_long(argc, argv, "", table, NULL)) != -1;)
-        switch (c) {
-        case OUT:
-            o->out = optarg;
-            break;
-        case TEXT:
-            o->text = optarg;
-            break;
-        case VOICES:
-            o->voices = optarg;
-            break;
-        case CONFIG:
-            o->config = optarg;
-            break;
-        case MOST:
-            rc = parse_number(&o->most, "--most", optarg, 0, 1000, err);
-            break;
-        case CURVE:
-            o->curve = 1;
-            break;
-        case MINUTES:
-            rc = parse_number(&o->minutes, "--minutes", optarg, 0, 1e6, err);
-            break;
-        case HEARD:
-            o->heard = 1;
-            break;
-        case ITERATIONS:
-            rc = parse_number(&number, "--iterations", optarg, 1, 10000, err);
-            o->iterations = (int)number;
-            break;
-        case KEEP_COPIES:
-            o->keep_copies = 1;
-            break;
-        case LANGUAGE:
-            o->language = optarg;
-            break;
-        case THREADS:
-            rc = parse_number(&number, "--threads", optarg, 1, 256, err);
-            o->threads = (int)number;
-            break;
-        case JSON_FILE:
-            o->json_file = optarg;
-            break;
-        case CHECK:
-            o->check = 1;
-            break;
-        default:
-            return err_set(err, ERR_USAGE, "wrong option");
-        }
-    if (!rc && optind < argc)
-        rc = err_set(err, ERR_USAGE, "'%s' is one argument too many", argv[optind]);
+    const BenchOption rows[] = {{"--out", BENCH_TEXT, &o->out, 0, 0},
+                                {"--text", BENCH_TEXT, &o->text, 0, 0},
+                                {"--voices", BENCH_TEXT, &o->voices, 0, 0},
+                                {"--config", BENCH_TEXT, &o->config, 0, 0},
+                                {"--most", BENCH_REAL, &o->most, 0, 1000},
+                                {"--curve", BENCH_SWITCH, &o->curve, 0, 0},
+                                {"--minutes", BENCH_REAL, &o->minutes, 0, 1e6},
+                                {"--heard", BENCH_SWITCH, &o->heard, 0, 0},
+                                {"--iterations", BENCH_INT, &o->iterations, 1, 10000},
+                                {"--keep-copies", BENCH_SWITCH, &o->keep_copies, 0, 0},
+                                {"--language", BENCH_TEXT, &o->language, 0, 0},
+                                {"--threads", BENCH_INT, &o->threads, 1, 256},
+                                {"--json-file", BENCH_TEXT, &o->json_file, 0, 0},
+                                {"--check", BENCH_SWITCH, &o->check, 0, 0}};
+    const int rc = bench_options(rows, sizeof rows / sizeof *rows, argc, argv, err);
     if (!rc && !o->out && !o->check)
-        rc = err_set(err, ERR_USAGE, "--out DIR is needed, what tools/voice.sh leaves");
+        return err_set(err, ERR_USAGE, "--out DIR is needed, what tools/voice.sh leaves");
     return rc;
 }
 

@@ -215,11 +215,3 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 }
 
 void folder_remove(const char *dir) { nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
-
-int number_of(int *out, const char *text, int low, int high)
-{
-    char *end;
-    long x = strtol(text, &end, 10);
-    *out = (int)x;
-    return *text && !*end && x >= low && x <= high;
-}

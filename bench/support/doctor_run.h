@@ -52,7 +52,4 @@ int corpus_write_mixed(const char *program, const char *dir, int count, double s
                        Err *err);
 void folder_remove(const char *dir);
 
-/* An option's value as a number within limits; 0: it is none. */
-int number_of(int *out, const char *text, int low, int high);
-
 #endif
