@@ -236,6 +236,8 @@ int cmd_export(int argc, char **argv, Log *log)
         rc = cmd_number(&clips, "voice-clips", c.clips, 1, 1000, &err);
     if (!rc)
         rc = open_networks(&c, log, &err);
+    if (!rc && c.kind != FORMAT_SAFETENSORS)
+        rc = onnx_check(&c.voice, c.has_vocoder ? &c.inside : NULL, &err);
     if (!rc)
         rc = ask_credits(&c.credits, &c.answers, &c.voice, !line.json && !line.quiet, log, &err);
     if (!rc)

@@ -173,6 +173,16 @@ Value graph_constant(Graph *g, const char *name, const GraphTensor *tensor)
     return t->name;
 }
 
+Value graph_table(Graph *g, const char *name, const float *numbers, int64_t rows, int64_t columns)
+{
+    return graph_constant(g, name,
+                          &(GraphTensor){.type = ELEMENT_FLOAT,
+                                         .dims = 2,
+                                         .shape = {rows, columns},
+                                         .data = numbers,
+                                         .bytes = (uint64_t)(rows * columns) * sizeof *numbers});
+}
+
 /* The constant of this name, or a new one with a copy of the data. */
 static Value shared(Graph *g, const char *name, ElementType type, int dims, int64_t count, const void *data,
                     size_t bytes)

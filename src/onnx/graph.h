@@ -67,6 +67,8 @@ Value graph_node(Graph *g, const char *operator, const Value * inputs, int count
 
 /* A constant. data must live until the graph is written. */
 Value graph_constant(Graph *g, const char *name, const GraphTensor *tensor);
+/* The same of float numbers [rows, columns]. */
+Value graph_table(Graph *g, const char *name, const float *numbers, int64_t rows, int64_t columns);
 /* Numbers of the program's; equal ones are one constant. */
 Value graph_float(Graph *g, float value);
 Value graph_double(Graph *g, double value);

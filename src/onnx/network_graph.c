@@ -48,12 +48,7 @@ Value network_matrix(const NetworkGraph *n, int64_t offset)
     case ONNX_FLOAT32:
         break;
     }
-    const GraphTensor t = {.type = ELEMENT_FLOAT,
-                           .dims = 2,
-                           .shape = {rows, columns},
-                           .data = numbers,
-                           .bytes = (uint64_t)p->count * sizeof(float)};
-    return graph_constant(n->g, p->name, &t);
+    return graph_table(n->g, p->name, numbers, rows, columns);
 }
 
 /* --- products --- */
@@ -144,12 +139,7 @@ static Value rates(Graph *g, int width)
     for (int i = 0; rate && i < width / 2; i++)
         rate[i] = (float)pow(LONGEST_WAVE, -2.0 * i / width);
     snprintf(name, sizeof name, "%srates", g->scope);
-    return graph_constant(g, name,
-                          &(GraphTensor){.type = ELEMENT_FLOAT,
-                                         .dims = 2,
-                                         .shape = {1, width / 2},
-                                         .data = rate,
-                                         .bytes = (uint64_t)width / 2 * sizeof *rate});
+    return graph_table(g, name, rate, 1, width / 2);
 }
 
 Value network_positions(const NetworkGraph *n, int64_t a, int width, Value x)

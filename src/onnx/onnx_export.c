@@ -185,20 +185,24 @@ static int check_text(const char *what, const char *text, Err *err)
     return utf8_valid(text ? text : "", n) == n ? 0 : err_set(err, ERR_DATA, "the %s is not UTF-8", what);
 }
 
-static int check(const OnnxOptions *o, Err *err)
+int onnx_check(const Checkpoint *voice, const Checkpoint *vocoder, Err *err)
 {
-    if (o->voice->cfg.network != NETWORK_VOICE) {
-        err_set(err, ERR_USAGE, "%s holds a vocoder; an ONNX file is for a voice", o->voice->path);
+    if (voice->cfg.network != NETWORK_VOICE) {
+        err_set(err, ERR_USAGE, "%s holds a vocoder; an ONNX file is for a voice", voice->path);
         return err_hint(err, "export the voice: its vocoder goes with it");
     }
-    if (!o->vocoder) {
+    if (!vocoder) {
         err_set(err, ERR_MISSING,
-                "%s has no vocoder to go with it, and Griffin-Lim has no place in an ONNX file",
-                o->voice->path);
+                "%s has no vocoder to go with it, and Griffin-Lim has no place in an ONNX file", voice->path);
         return err_hint(
             err, "train one with `myxtts train DIR --network vocoder`, or name one with --vocoder PATH");
     }
-    int rc = vocoder_file_fits(o->vocoder, &o->voice->cfg, "the voice", err);
+    return vocoder_file_fits(vocoder, &voice->cfg, "the voice", err);
+}
+
+static int check(const OnnxOptions *o, Err *err)
+{
+    int rc = onnx_check(o->voice, o->vocoder, err);
     if (!rc)
         rc = check_text(EXPORT_LICENCE, o->credits.licence, err);
     if (!rc)

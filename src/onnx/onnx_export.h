@@ -35,8 +35,12 @@ typedef struct OnnxOptions {
     int entry_count;
 } OnnxOptions;
 
-/* Writes the file atomically; the same voice gives the same bytes. ERR_MISSING: there is no vocoder, or no
- * clip of a speaker's voice; ERR_CONFIG, ERR_DATA: weights that are not there, of another shape or not
+/* 0 when the two can become a graph. ERR_USAGE for a vocoder alone, ERR_MISSING where there is none (NULL),
+ * ERR_CONFIG where it does not go with the voice. */
+int onnx_check(const Checkpoint *voice, const Checkpoint *vocoder, Err *err);
+
+/* Writes the file atomically; the same voice gives the same bytes. Errors of onnx_check; ERR_MISSING: there
+ * is no clip of a speaker's voice; ERR_CONFIG, ERR_DATA: weights that are not there, of another shape or not
  * finite, texts that are not UTF-8, a file that would be too large. */
 int onnx_export(Exported *out, const OnnxOptions *o, Err *err);
 

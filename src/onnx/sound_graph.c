@@ -18,12 +18,7 @@ static Value prior_of(const NetworkGraph *n, Value mel)
     if (spread)
         vocoder_spread_matrix(n->m, spread);
     graph_scope(g, "vocoder.prior.");
-    const Value weights = graph_constant(g, "vocoder.spread",
-                                         &(GraphTensor){.type = ELEMENT_FLOAT,
-                                                        .dims = 2,
-                                                        .shape = {bins, bands},
-                                                        .data = spread,
-                                                        .bytes = (uint64_t)(bins * bands) * sizeof *spread});
+    const Value weights = graph_table(g, "vocoder.spread", spread, bins, bands);
     const Value power = graph_add(g, "Exp", mel);
     graph_attribute(g, "transB", 1);
     const Value sum = graph_add(g, "Max", graph_add(g, "Gemm", power, weights), graph_float(g, MEL_FLOOR));
@@ -53,24 +48,13 @@ static Value spectrum_of(const NetworkGraph *n, Value mel)
 
 /* --- spectrum to sound --- */
 
-/* A row or a column of the program's numbers. */
-static Value line(Graph *g, const char *name, const float *numbers, int64_t rows, int64_t columns)
-{
-    return graph_constant(g, name,
-                          &(GraphTensor){.type = ELEMENT_FLOAT,
-                                         .dims = 2,
-                                         .shape = {rows, columns},
-                                         .data = numbers,
-                                         .bytes = (uint64_t)(rows * columns) * sizeof *numbers});
-}
-
 /* The window of Hann of n points, [1, n]. */
 static Value window_of(Graph *g, int n)
 {
     float *window = graph_memory(g, (size_t)n, sizeof *window);
     for (int k = 0; window && k < n; k++)
         window[k] = (float)(0.5 - 0.5 * cos(2 * M_PI * k / n));
-    return line(g, "sound.window", window, 1, n);
+    return graph_table(g, "sound.window", window, 1, n);
 }
 
 /* What a bin has in a sample: all but the first and the last stand for two. [bins, 1] */
@@ -80,7 +64,7 @@ static Value shares_of(Graph *g, int n)
     float *share = graph_memory(g, (size_t)bins, sizeof *share);
     for (int f = 0; share && f < bins; f++)
         share[f] = (f == 0 || f == bins - 1 ? 1.0f : 2.0f) / (float)n;
-    return line(g, "sound.shares", share, bins, 1);
+    return graph_table(g, "sound.shares", share, bins, 1);
 }
 
 /* What real and imaginary parts of the bins become in a frame of n samples under the window: [2 bins, 1, n].

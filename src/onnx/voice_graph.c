@@ -6,17 +6,6 @@
 #include "audio/normaliser.h"
 #include "model/synthesis.h"
 
-/* A table of the program's, [rows, columns]. */
-static Value table(Graph *g, const char *name, const float *numbers, int64_t rows, int64_t columns)
-{
-    return graph_constant(g, name,
-                          &(GraphTensor){.type = ELEMENT_FLOAT,
-                                         .dims = 2,
-                                         .shape = {rows, columns},
-                                         .data = numbers,
-                                         .bytes = (uint64_t)(rows * columns) * sizeof *numbers});
-}
-
 /* --- text --- */
 
 /* What the rest sees of the text: [T, Ct]. */
@@ -32,7 +21,8 @@ static Value memory_of(const NetworkGraph *n, const VoiceGraphInput *in, const f
         x = graph_add(g, "Add", x, graph_gather(g, network_matrix(n, at->languages), in->language, 0));
     x = network_stack(n, &at->text, x);
     graph_scope(g, "voice.");
-    const Value vector = graph_gather(g, table(g, "voice.vectors", vectors, speakers, width), in->speaker, 0);
+    const Value vector =
+        graph_gather(g, graph_table(g, "voice.vectors", vectors, speakers, width), in->speaker, 0);
     return graph_add(g, "Add", x, vector);
 }
 
@@ -134,8 +124,8 @@ static Value mel_of(const NetworkGraph *n, Value memory, Value pitch, Value ener
     x = graph_gather(g, network_linear(n, &at->lift, x), symbol_of_frames(g, ends), 0);
     x = network_positions(n, at->decoder_position, n->m->cfg.decoder_dim, x);
     x = network_linear(n, &at->mel, network_stack(n, &at->decoder, x));
-    x = graph_add(g, "Mul", x, table(g, "mel.deviation", content->deviation, 1, bands));
-    return graph_add(g, "Add", x, table(g, "mel.mean", content->mean, 1, bands));
+    x = graph_add(g, "Mul", x, graph_table(g, "mel.deviation", content->deviation, 1, bands));
+    return graph_add(g, "Add", x, graph_table(g, "mel.mean", content->mean, 1, bands));
 }
 
 VoiceGraphOutput voice_graph(const NetworkGraph *n, const VoiceGraphInput *in, const Checkpoint *file,
