@@ -268,11 +268,13 @@ $(OUT)/bench/serve: LIBS = -lm -pthread
 deps:
 	@tools/deps.sh
 
-# Something to hear comes first: what it does not need is built after it. DEMO_MINUTES=0: no more than that.
-demo: deps
+# Something to hear comes first: what it does not need is installed and built after it. DEMO_MINUTES=0: no more than that.
+demo:
+	@tools/deps.sh sound
 	@$(MAKE) --no-print-directory $(OUT)/myxtts
 	@tools/demo.sh "$(OUT)" first
 ifneq ($(DEMO_MINUTES),0)
+	@tools/deps.sh
 	@$(MAKE) --no-print-directory built $(OUT)/bench/voice
 	@tools/demo.sh "$(OUT)"
 endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the program does, on sentences that flite speaks. usage:
-#   tools/demo.sh BUILD_FOLDER first   half a minute of training on 100 sentences, from the base that comes with the program, and a sentence
+#   tools/demo.sh BUILD_FOLDER first   20 seconds of training on 100 sentences, from the base that comes with the program, and a sentence
 #                                      that is not among them
 #   tools/demo.sh BUILD_FOLDER         a corpus of its own, then every step of the program on it, from the beginning, and what a recogniser
 #                                      hears in sentences that the voice has not heard
@@ -44,8 +44,8 @@ if [ "${2:-}" = first ]; then
     echo "$sentence" >"$first/sentence.txt"
     tools/demo_text.sh 100 "$first/sentence.txt" >"$first/text.csv"
     step tools/flite_corpus.sh "$first" "$first/text.csv" slt
-    step "$myxtts" train "$first" --checkpoint-dir "$first/run" --minutes 0.4
-    # Half a minute is no time for a vocoder: the one of the base speaks.
+    step "$myxtts" train "$first" --checkpoint-dir "$first/run" --minutes 0.3
+    # That is no time for a vocoder: the one of the base speaks.
     step "$myxtts" synth "$sentence" --checkpoint "$first/run" --vocoder bases/english-nano.safetensors --output "$first/first.wav"
     hear "$first/first.wav"
     exit

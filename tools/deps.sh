@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. It says first what it will install, and asks
-# on a terminal. usage: tools/deps.sh [--yes] [build | pack | tests]
+# on a terminal. usage: tools/deps.sh [--yes] [build | sound | pack | tests]
 #   build    only what the program is built from
-#   (none)   also a recogniser and a synthesiser, which judge speech, where they can be installed
+#   sound    also flite, a synthesiser, for the first sound of `make demo`
+#   (none)   also a recogniser, which judges speech, where it can be installed
 #   pack     these, and what packages of the program are made with
 #   tests    all of these, and what tests are compiled and sources are checked with, a browser for the tests of the HTML report and of the pages of
 #            `serve`, OpenMPI for those of several ranks, and numpy, ONNX Runtime and other people's clients of the server, into build/clients by pip;
@@ -20,7 +21,11 @@ libpng-dev libicu-dev libcld2-dev libjansson-dev libopenblas-dev libmicrohttpd-d
 # Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
 recogniser="libpocketsphinx3 pocketsphinx-en-us"
 wishes=""
-[ "$mode" = build ] || packages="$packages python3 espeak-ng" wishes="$recogniser flite"
+case $mode in
+build) ;;
+sound) wishes=flite ;;
+*) packages="$packages python3 espeak-ng" wishes="$recogniser flite" ;;
+esac
 case $mode in pack | tests) packages="$packages patchelf icu-devtools" ;; esac
 if [ "$mode" = tests ]; then
     packages="$packages libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
@@ -53,7 +58,7 @@ from_pypi=""
 [ "$mode" != tests ] || [ "$(cat $venv/tried 2>/dev/null)" = "$clients" ] || from_pypi=$clients
 
 what_it_means() { # what is still not there
-    [ -n "$wishes" ] || return 0
+    case $mode in build | sound) return 0 ;; esac
     [ -z "$(without $recogniser)" ] || say "without" $(without $recogniser) "the words of a voice cannot be judged"
     [ -z "$(without flite)" ] || say "without flite the tests that listen to it are skipped"
 }
