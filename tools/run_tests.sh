@@ -42,8 +42,8 @@ trap 'clean "$root"' EXIT
 trap 'exit 130' INT TERM
 
 # What takes long, and what looks at times or starts processes of its own and so has the machine to itself.
-long_ones=" test_cluster test_dist test_prepare_kill test_ranks_diagnose test_ranks_hosts test_ranks_mpi test_swings test_tools_doc \
-test_train_moments "
+long_ones=" test_cluster test_dist test_prepare_kill test_prepare_ranks test_ranks_diagnose test_ranks_hosts test_ranks_mpi test_swings \
+test_tools_doc test_train_faults test_train_moments "
 alone=" test_cluster test_compare test_device test_doctor test_from_voice test_monitor test_pipeline_settings test_prepare_kill \
 test_prepare_ranks test_ranks test_ranks_diagnose test_ranks_doctor test_ranks_hosts test_ranks_mpi test_serve_hostile test_sim \
 test_swings test_terminal test_train_faults test_train_moments test_train_ranks test_walls "
