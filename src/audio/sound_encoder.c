@@ -6,6 +6,7 @@
 #include <soxr.h>
 #include <stdlib.h>
 
+#include "audio/aac_encoder.h"
 #include "audio/wav.h"
 
 /* Short blocks, so that little is held back: levels of libFLAC to 2 have 1,152 samples, those above 4,096. */
@@ -24,7 +25,8 @@ struct SoundEncoder {
     soxr_t resampler;       /* NULL: none */
     double ratio;           /* samples behind it for one before it */
 
-    SNDFILE *file;      /* NULL: WAV or PCM */
+    AacEncoder *aac;    /* NULL: another kind */
+    SNDFILE *file;      /* NULL: WAV, PCM or AAC */
     Buf *out;           /* where the file's bytes go now */
     Buf early;          /* what was written before the first add */
     sf_count_t at, end; /* of the file */
@@ -107,7 +109,8 @@ int sound_encoder_open(SoundEncoder **out, SoundFormat format, int rate, int wan
     SoundEncoder *e = *out = NULL;
     int rc = 0;
     if (!target)
-        return err_set(err, ERR_MISSING, "the libsndfile here cannot write %s", sound_formats[format].name);
+        return err_set(err, ERR_MISSING, "the %s here cannot write %s",
+                       format == SOUND_AAC ? "libavcodec" : "libsndfile", sound_formats[format].name);
     e = mem_calloc(1, sizeof *e);
     if (!e)
         return err_set(err, ERR_NOMEM, "no memory to encode sound");
@@ -116,6 +119,8 @@ int sound_encoder_open(SoundEncoder **out, SoundFormat format, int rate, int wan
     e->target = target;
     if (target != rate)
         rc = open_resampler(e, err);
+    if (!rc && format == SOUND_AAC)
+        rc = aac_encoder_open(&e->aac, target, err);
     if (!rc && sound_formats[format].codec[0])
         rc = open_file(e, err);
     if (rc) {
@@ -184,6 +189,9 @@ static int write_plain(SoundEncoder *e, Buf *out, const Buf *samples, Err *err)
 
 static int write_out(SoundEncoder *e, Buf *out, const Buf *samples, Err *err)
 {
+    if (e->aac)
+        return aac_encoder_add(e->aac, out, (const int16_t *)(const void *)samples->data, samples->size / 2,
+                               err);
     return e->file ? write_file(e, out, samples, err) : write_plain(e, out, samples, err);
 }
 
@@ -204,6 +212,8 @@ int sound_encoder_finish(SoundEncoder *e, Buf *out, Err *err)
         if (!rc)
             rc = write_out(e, out, &e->resampled, err);
     }
+    if (!rc && e->aac)
+        return aac_encoder_finish(e->aac, out, err);
     if (rc || !e->file)
         return rc;
     rc = sf_close(e->file);
@@ -223,6 +233,7 @@ void sound_encoder_close(SoundEncoder *e)
     e->out = &e->early; /* closing writes the rest */
     if (e->file)
         sf_close(e->file);
+    aac_encoder_close(e->aac);
     soxr_delete(e->resampler);
     buf_free(&e->samples);
     buf_free(&e->resampled);

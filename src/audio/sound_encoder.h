@@ -7,6 +7,8 @@
  * 10 ms: WAV and PCM none; FLAC a block of 1,152 samples (72, 58, 42 and 26 ms); MP3 28 to 61 ms, and its
  * sound begins with two or three frames of silence; Opus 86 ms, with resampling 127 ms.
  *
+ * AAC: aac_encoder.h.
+ *
  * Threads: one per encoder. */
 #ifndef MYXTTS_SOUND_ENCODER_H
 #define MYXTTS_SOUND_ENCODER_H

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audio/aac_encoder.h"
 #include "base/err.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -18,6 +19,7 @@ const SoundFormatRow sound_formats[SOUND_FORMATS] = {
     [SOUND_OPUS] = {"opus", "audio/ogg", NULL, {OGG_OPUS, 0}},
     [SOUND_OGG] = {"ogg", NULL, ".ogg", {SF_FORMAT_OGG | SF_FORMAT_VORBIS, OGG_OPUS}},
     [SOUND_MP3] = {"mp3", "audio/mpeg", ".mp3", {MP3, 0}},
+    [SOUND_AAC] = {"aac", "audio/aac", NULL, {0, 0}},
 };
 
 /* libsndfile itself says so only when a file is opened. */
@@ -45,6 +47,8 @@ int sound_format_rate(SoundFormat f, int rate)
 {
     static const int usual[] = {8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000};
     int found = 0;
+    if (f == SOUND_AAC)
+        return aac_encoder_is_here() ? aac_encoder_rate(rate) : 0;
     if (!sound_formats[f].codec[0] || sound_format_codec(f, rate))
         return rate;
     for (int i = 0; i < COUNT(usual) && found < rate; i++)

@@ -1,5 +1,6 @@
 /* sound_format.h - the kinds of sound that can be written, for files (audio_writer.h) and for streams
- * (sound_encoder.h). What libsndfile encodes depends on how it was built. Threads: any. */
+ * (sound_encoder.h). What libsndfile encodes depends on how it was built; AAC
+ * is libavcodec's. Threads: any. */
 #ifndef MYXTTS_SOUND_FORMAT_H
 #define MYXTTS_SOUND_FORMAT_H
 
@@ -10,6 +11,7 @@ typedef enum {
     SOUND_OPUS, /* in Ogg */
     SOUND_OGG,  /* Vorbis, or Opus; files alone */
     SOUND_MP3,
+    SOUND_AAC, /* in ADTS (aac_encoder.h); streams alone */
     SOUND_FORMATS
 } SoundFormat;
 

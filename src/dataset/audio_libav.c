@@ -73,13 +73,19 @@ const char *audio_libav_format(const uint8_t *head, size_t n)
 }
 
 /* It stays loaded: unloading code that has started threads is not safe. */
-static int load(Libav *av)
+void *audio_libav_library(void)
 {
     static const char *const names[] = {"libavfilter.so.11", "libavfilter.so.10", "libavfilter.so.9",
                                         "libavfilter.so.8", "libavfilter.so.7"};
-    *av = (Libav){0};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !av->library; i++)
-        av->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    return library;
+}
+
+static int load(Libav *av)
+{
+    *av = (Libav){.library = audio_libav_library()};
     if (!av->library)
         return 0;
     /* Those of libavutil are found through the library that needs it. */

@@ -22,4 +22,7 @@ const char *audio_libav_format(const uint8_t *head, size_t n);
 RejectReason audio_libav_wav(Buf *out, const void *bytes, size_t size, const char *path, double max_seconds,
                              char *detail, size_t cap);
 
+/* The library, as dlopen gives it, with what it needs of libav's others; NULL: it is not installed. */
+void *audio_libav_library(void);
+
 #endif

@@ -115,8 +115,13 @@ static int take_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
         return rc;
     if (sound_format_find(&q->format, name ? name : "mp3")) {
         utf8_show(shown, sizeof shown, name ? name : "mp3");
+        if (name && strcmp(name, "aac") == 0)
+            return fault_set(f, 400, "response_format", "invalid_value",
+                             "response_format 'aac' is made by libavcodec, which is not installed on the "
+                             "server (apt-get install ffmpeg): use mp3, wav, flac, opus or pcm");
         return fault_set(f, 400, "response_format", "invalid_value",
-                         "response_format '%s' cannot be made here: use mp3, wav, flac, opus or pcm", shown);
+                         "response_format '%s' cannot be made here: use mp3, wav, flac, opus, aac or pcm",
+                         shown);
     }
     q->events = stream && strcmp(stream, "sse") == 0;
     if (stream && !q->events && strcmp(stream, "audio") != 0) {

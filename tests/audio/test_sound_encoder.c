@@ -19,6 +19,7 @@
 #include "dataset/audio_endings.h"
 #include "dataset/audio_file.h"
 
+enum { AAC_HELD = 4 * 1024 }; /* samples: frames have as many at any rate */
 enum { RATE = 22050, COUNT = 2 * RATE + 17 };
 
 static float tone(int i) { return 0.5f * sinf((float)i * 0.05f) + 0.01f * sinf((float)i * 0.3f); }
@@ -120,15 +121,15 @@ static double share_of_tone(const AudioBuffer *a, double radians)
 
 static void lossy_at_any_rate(void **state)
 {
-    const char *const names[] = {"opus", "mp3"};
+    const char *const names[] = {"opus", "mp3", "aac"};
     const int rates[] = {8000, 16000, 20000, 22050, 24000, 44100, 48000, 96000};
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < 3; k++)
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
             Buf bytes = {0};
             AudioBuffer a = {0};
             SoundFormat f;
             int first, count = 2 * rates[r];
-            if (sound_format_find(&f, names[k]) == ERR_MISSING) { /* an old libsndfile */
+            if (sound_format_find(&f, names[k]) == ERR_MISSING) { /* an old libsndfile, no libavcodec */
                 print_message("SKIPPED: %s\n", names[k]);
                 continue;
             }
@@ -136,7 +137,8 @@ static void lossy_at_any_rate(void **state)
             decode(&a, &bytes);
             assert_true(fabs((double)a.frames / a.rate - 2) < 0.2);
             assert_true(share_of_tone(&a, 0.05 * rates[r] / a.rate) > 0.9);
-            assert_true(first > 0 && first < rates[r] / 5); /* not at the end */
+            const int held = f == SOUND_AAC ? AAC_HELD : rates[r] / 5; /* not all until the end */
+            assert_true(first > 0 && first < held);
             buf_free(&bytes);
             audio_buffer_free(&a);
         }
@@ -152,7 +154,7 @@ static void names_and_types(void **state)
     assert_int_equal(f, SOUND_PCM);
     assert_int_equal(sound_format_find(&f, "flac"), 0);
     assert_string_equal(sound_format_type(f), "audio/flac");
-    const char *const wrong[] = {"", "aac", "WAV", "wav ", "ogg"};
+    const char *const wrong[] = {"", "aacp", "WAV", "wav ", "ogg"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(sound_format_find(&f, wrong[i]), ERR_MISSING);
 }

@@ -448,7 +448,7 @@ static void errors_say_what_is_there(void **state)
 {
     expect_error("{\"input\":\"a\",\"model\":\"nobody\"}", 404, "model", "run, small");
     expect_error("{\"input\":\"a\",\"voice\":\"nobody\"}", 400, "voice", "anna, boris");
-    expect_error("{\"input\":\"a\",\"response_format\":\"aac\"}", 400, "response_format", "mp3, wav, flac");
+    expect_error("{\"input\":\"a\",\"response_format\":\"au\"}", 400, "response_format", "mp3, wav, flac");
     expect_error("{\"model\":\"run\"}", 400, "input", "missing");
     expect_error("{\"input\":\"\\u2603\"}", 400, "input", "nothing to speak");
     expect_error("{\"input\":\"a\",\"speed\":4.5}", 400, "speed", "0.25 to 4");

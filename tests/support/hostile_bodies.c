@@ -133,7 +133,7 @@ void name_very_long(void)
 void formats_of_nobody(void)
 {
     static const char *const bodies[] = {
-        "{\"input\":\"a\",\"response_format\":\"aac\"}", "{\"input\":\"a\",\"response_format\":\"\"}",
+        "{\"input\":\"a\",\"response_format\":\"au\"}", "{\"input\":\"a\",\"response_format\":\"\"}",
         "{\"input\":\"a\",\"response_format\":\"ogg\"}", "{\"input\":\"a\",\"stream_format\":\"raw\"}",
         "{\"input\":\"a\",\"stream_format\":\"SSE\"}"};
     JSON(PICK(bodies), 400);

@@ -67,7 +67,7 @@ void queries_of_nonsense(void)
                                           "?input=a&speed=nan",
                                           "?input=a&speed=fast",
                                           "?input=a&details=maybe",
-                                          "?input=a&response_format=aac",
+                                          "?input=a&response_format=au",
                                           "?input=a&pitch=1e999",
                                           "?=&&&==&",
                                           "?input=a&stream_format=x",
