@@ -128,6 +128,7 @@ seeds() { # name
     wyoming) # the first byte: how large the pieces are
         printf '\003{"type": "describe"}\n{"type": "ping", "data": {"text": "a"}, "data_length": 13}\n{"text": "b"}' >"$dir/seed-1"
         printf '\017{"type": "synthesize", "data_length": 43}\n{"text": "a", "voice": {"name": "b\\u00e4"}}' >"$dir/seed-2"
+        printf '\001{"type": "synthesize-start", "data": {"voice": {"name": "a"}}}\n{"type": "synthesize-chunk", "data": {"text": "Half a"}}\n{"type": "synthesize-chunk", "data_length": 14}\n{"text": ". B"}' >"$dir/seed-4"
         printf '\000{"type": "audio-chunk", "data": null, "payload_length": 3}\nabc{"type": "synthesize-stop"}\n' >"$dir/seed-3"
         ;;
     onnx) # a number, two entries around an empty graph
@@ -160,7 +161,8 @@ PY
     serve) # bodies, queries as lines, whole requests
         printf '{"model":"run","input":"Hello.","voice":{"id":"anna"},"response_format":"wav","speed":1.5,"pitch":-2,"stream_format":"sse","details":true}' >"$dir/seed-1"
         printf '{"input":"\\u00e4 \\ud83d\\ude00","reference":"data:audio/wav;base64,UklGRg==","instructions":null}' >"$dir/seed-2"
-        printf 'input=Hello\nspeed=1.2\ndetails=true\nresponse_format=pcm' >"$dir/seed-3"
+        printf 'input=Hello\nspeed=1.2\ndetails=true\nresponse_format=pcm\nsample_rate=16000' >"$dir/seed-3"
+        printf '{"input":"a","voice":"run/anna","response_format":"pcm","sample_rate":22050}' >"$dir/seed-9"
         printf 'GET /v1/audio/speech?input=a%%20b&speed=2&voice=x HTTP/1.1\r\nHost: localhost\r\n\r\n' >"$dir/seed-4"
         printf 'POST /v1/audio/speech HTTP/1.1\r\nHost: [::1]:80\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{"input":"a"}' >"$dir/seed-5"
         printf 'POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"inp\r\n8\r\nut":"a"}\r\n0\r\n\r\n' >"$dir/seed-6"

@@ -183,6 +183,13 @@ static int may_answer(const Connection *c)
     return !c->last && waiting(c) < WYOMING_OUT && (!c->speech.active || text_comes);
 }
 
+/* Pieces of a text that are empty, without end, hold no connection. */
+static int says_nothing(const WyomingEvent *e)
+{
+    const char *text = wyoming_event_text(e, "text");
+    return strcmp(e->type, "synthesize-chunk") == 0 && text && !*text;
+}
+
 /* Answers what can be answered now. */
 static void go_on(Connection *c)
 {
@@ -196,7 +203,8 @@ static void go_on(Connection *c)
         rc = wyoming_reader_next(&c->in, &e, &err);
         if (rc <= 0)
             break;
-        c->since = clock_now();
+        if (!says_nothing(&e))
+            c->since = clock_now();
         int failed = answer(c, &e, &err);
         wyoming_event_free(&e);
         rc = failed ? failed : 1;

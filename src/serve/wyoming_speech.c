@@ -153,12 +153,21 @@ int wyoming_speech_begin(WyomingSpeech *s, const WyomingEvent *e, int streams, E
     return rc;
 }
 
-static size_t blanks(const Buf *text)
+static void drop(WyomingSpeech *s, size_t n)
+{
+    memmove(s->text.data, s->text.data + n, s->text.size - n);
+    s->text.size -= n;
+    s->scanned = s->scanned > n ? s->scanned - n : 0;
+}
+
+/* Once they have come: who sends nothing else, one at a time, must not have all of them counted each time. */
+static void drop_blanks(WyomingSpeech *s)
 {
     size_t n = 0;
-    while (n < text->size && strchr(" \n\r\t", text->data[n]))
+    while (n < s->text.size && strchr(" \n\r\t", s->text.data[n]))
         n++;
-    return n;
+    if (n)
+        drop(s, n);
 }
 
 /* Bytes of whole sentences: of the last one it is not known that it ends before more has come. */
@@ -169,9 +178,7 @@ static size_t whole_sentences(WyomingSpeech *s)
     if (s->complete)
         return s->text.size;
     /* Markup is read as a whole. */
-    const size_t skip = blanks(&s->text);
-    if (s->format != TEXT_FORMAT_PLAIN &&
-        (s->format != TEXT_FORMAT_AUTO || (skip < s->text.size && s->text.data[skip] == '<')))
+    if (s->format != TEXT_FORMAT_PLAIN && (s->format != TEXT_FORMAT_AUTO || s->text.data[0] == '<'))
         return 0;
     for (;;) {
         from += voice_text_sentence(s->text.data + from, s->text.size - from);
@@ -188,34 +195,31 @@ static int begin_talk(WyomingSpeech *s, Err *err)
 {
     if (s->talks == 2 || !s->text.size)
         return 0;
-    const size_t n = whole_sentences(s), skip = blanks(&s->text);
+    drop_blanks(s);
+    const size_t n = s->text.size ? whole_sentences(s) : 0;
     if (!n)
         return 0;
-    if (skip < n) {
-        const TalkOrder order = {.voice = s->voice,
-                                 .text = s->text.data + skip,
-                                 .size = n - skip,
-                                 .speaker = s->speaker,
-                                 .wish = {.language = s->language},
-                                 .format = s->format,
-                                 .goes_on = s->begun,
-                                 .ready = s->ready,
-                                 .arg = s->arg};
-        int rc = talk_begin(&s->talk[s->talks], s->studio, &order, err);
-        if (rc == ERR_BUSY && s->talks) /* after this one, then */
-            return 0;
-        if (rc)
-            return rc;
-        s->talks++;
-        /* The voice was replaced since the text before. */
-        const int rate = voice_checkpoint(talk_voice(s->talk[s->talks - 1]))->cfg.sample_rate;
-        if (rate != s->rate && (s->begun || s->talks > 1))
-            return err_set(err, ERR_DATA, "the voice was replaced by one with another sample rate");
-        s->rate = rate;
-    }
-    memmove(s->text.data, s->text.data + n, s->text.size - n);
-    s->text.size -= n;
-    s->scanned = s->scanned > n ? s->scanned - n : 0;
+    const TalkOrder order = {.voice = s->voice,
+                             .text = s->text.data,
+                             .size = n,
+                             .speaker = s->speaker,
+                             .wish = {.language = s->language},
+                             .format = s->format,
+                             .goes_on = s->begun,
+                             .ready = s->ready,
+                             .arg = s->arg};
+    int rc = talk_begin(&s->talk[s->talks], s->studio, &order, err);
+    if (rc == ERR_BUSY && s->talks) /* after this one, then */
+        return 0;
+    if (rc)
+        return rc;
+    s->talks++;
+    /* The voice was replaced since the text before. */
+    const int rate = voice_checkpoint(talk_voice(s->talk[s->talks - 1]))->cfg.sample_rate;
+    if (rate != s->rate && (s->begun || s->talks > 1))
+        return err_set(err, ERR_DATA, "the voice was replaced by one with another sample rate");
+    s->rate = rate;
+    drop(s, n);
     return 0;
 }
 

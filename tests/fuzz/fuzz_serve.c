@@ -31,6 +31,7 @@ static void check(SpeechRequest *q, int rc, const SpeechFault *fault)
         ASSERT(utf8_valid(q->input, q->input_size) == q->input_size);
         ASSERT(utf8_count(q->input, q->input_size) <= (size_t)limits.text);
         ASSERT(q->speed >= 0.25 && q->speed <= 4 && q->pitch >= -24 && q->pitch <= 24);
+        ASSERT(q->sample_rate == 0 || (q->sample_rate >= 8000 && q->sample_rate <= 48000));
         ASSERT(q->recording.size <= limits.upload + 3 && (int)q->format < SOUND_FORMATS);
     }
     speech_request_free(q);

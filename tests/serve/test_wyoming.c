@@ -564,6 +564,28 @@ static void slow_clients_are_left(void **state)
     port_close(&p);
 }
 
+/* A text that never comes, in empty pieces that do. */
+static void a_text_that_never_comes(void **state)
+{
+    static const char chunk[] = "{\"type\": \"synthesize-chunk\", \"data\": {\"text\": \"\"}}\n";
+    Port p;
+    Client c;
+    char byte;
+    port_open(&p, (WyomingOptions){.timeout = 0.3}, 0);
+    client_open(&c, &p);
+    client_say(&c, "{\"type\": \"synthesize-start\"}\n");
+    int ended = 0;
+    for (int i = 0; i < 300 && !ended; i++) {
+        client_say(&c, chunk);
+        clock_sleep(0.03);
+        ssize_t n = recv(c.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+        ended = n == 0 || (n < 0 && errno != EAGAIN);
+    }
+    assert_true(ended);
+    client_close(&c);
+    port_close(&p);
+}
+
 /* Pings without end whose pongs nobody takes: memory stays small, others are served, and the time comes. */
 static void who_takes_nothing_gets_no_more(void **state)
 {
@@ -765,6 +787,7 @@ int main(void)
         cmocka_unit_test(text_in_chunks),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(slow_clients_are_left),
+        cmocka_unit_test(a_text_that_never_comes),
         cmocka_unit_test(who_takes_nothing_gets_no_more),
         cmocka_unit_test(who_leaves_is_not_spoken_to),
         cmocka_unit_test(limits_on_many),
