@@ -24,7 +24,7 @@ if ! $python -c 'import wyoming' 2>/dev/null; then
     echo "skip wyoming_client SKIPPED: there is no Python package wyoming in build/clients (tools/deps.sh tests)"
     exit $failed
 fi
-"$bin" serve --checkpoint $checkpoint "${voice[@]}" --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 --json >"$dir/where" 2>"$dir/log" &
+"$bin" serve --checkpoint $checkpoint "${voice[@]}" --max-wait 3600 --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 --json >"$dir/where" 2>"$dir/log" &
 server=$!
 trap 'kill $server 2>/dev/null; rm -rf "$dir"' EXIT
 for _ in $(seq 600); do
