@@ -112,7 +112,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out %_preload.c,$(wildcard tests/support/*.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all built units cuda deps wheel deb dist install uninstall demo voice base test test-costs test-long test-gpu test-aarch64 bench bench-doctor fuzz format tidy clean help programs
+.PHONY: all built units cuda deps wheel deb dist install uninstall demo voice base test test-costs test-long test-gpu test-aarch64 bench bench-doctor fuzz format tidy clean help programs .FORCE
 .SECONDARY:
 
 all:
