@@ -4,7 +4,7 @@
 #   tools/run_tests.sh [--long | --programs] [part of a name]
 # --long: those that take long instead (random kills, ranks in several processes and hosts, documents as printed), then every program
 # with the sanitizers for addresses and undefined behaviour, then with the one for threads. MYXTTS_LONG=1: more kills, every byte.
-# --programs: the C programs alone, where nothing else is there. MYXTTS_TEST_LIMIT: seconds for one of them (300).
+# --programs: the C programs alone, where nothing else is there. MYXTTS_TEST_PATIENCE=10: a test may take ten times as long.
 # A name runs only the tests that have it in theirs (programs also when one of their tests has), long or not; with --long under the
 # sanitizers too.
 set -u
@@ -26,7 +26,7 @@ if [ -z "${MYXTTS_DATA:-}" ] && [ -d ../shared/data ]; then
     export MYXTTS_DATA
 fi
 export LC_ALL=C.UTF-8
-limit=${MYXTTS_TEST_LIMIT:-300}
+limit=$((300 * ${MYXTTS_TEST_PATIENCE:-1}))
 [ "${MYXTTS_LONG:-0}" != 1 ] || limit=1800
 passed=0 failed=0 skipped=0
 names_failed=()

@@ -4,7 +4,7 @@
 #   tools/test_aarch64.sh [FOLDER [part of a name]]
 # FOLDER: where the system is put, and kept, so that the next call is quicker; without it a temporary one (about 3 GB). Needs root, a network,
 # and the packages debootstrap and qemu-user-static. What is committed is tried. The last line is the sum.
-# tools/bare_debian.sh says which Debian, and from where. MYXTTS_TEST_LIMIT: seconds for a test program, 1800.
+# tools/bare_debian.sh says which Debian, and from where.
 set -eu
 cd "$(dirname "$0")/.."
 root=${1:-} part=${2:-}
@@ -47,4 +47,4 @@ step "programs for arm64 run here" emulate
 # shellcheck disable=SC2016 # expanded inside
 step "myxtts --version" inside 'build/myxtts --version && [ "$(od -An -tx1 -j18 -N2 build/myxtts | tr -d " ")" = b700 ]'
 show 6
-inside "MYXTTS_TEST_LIMIT=${MYXTTS_TEST_LIMIT:-1800} tools/run_tests.sh --programs $part"
+inside "MYXTTS_TEST_PATIENCE=10 tools/run_tests.sh --programs $part"

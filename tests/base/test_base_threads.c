@@ -197,8 +197,11 @@ static void test_progress_lines(void **state)
     assert_string_equal(catch_text(&c), "mel 50/200 clips (25 %), 0.5 clips/s, 5 min 00 s left\n");
     log_info(&c.log, "a word");
     progress_end(&p);
-    assert_string_equal(catch_text(&c), "mel 50/200 clips (25 %), 0.5 clips/s, 5 min 00 s left\na word\n"
-                                        "mel 100/200 clips (50 %), 1 clips/s, 1 min 40 s\n");
+    /* The rate is measured: not quite 1 where all of this is slow. */
+    static const char end[] = " clips/s, 1 min 40 s\n";
+    const char *all = catch_text(&c), *last = strstr(all, "a word\nmel 100/200 clips (50 %), ");
+    assert_non_null(last);
+    assert_string_equal(all + strlen(all) - strlen(end), end);
     catch_close(&c);
 
     catch_open(&c, LOG_WARN, 0); /* quiet */
