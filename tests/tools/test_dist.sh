@@ -14,7 +14,7 @@ fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 make --no-print-directory dist >"$dir/log" 2>&1 || { cat "$dir/log"; echo "not ok $name"; exit 1; }
-for part in lib/libpocketsphinx.so.3 lib/libsphinxbase.so.3 share/pocketsphinx/en-us/en-us/mdef; do
+for part in lib/libpocketsphinx.so.3 lib/libmyxtts-sphinxbase.so.3 share/pocketsphinx/en-us/en-us/mdef; do
     ls /usr/lib/*/libpocketsphinx.so.3 /usr/share/pocketsphinx/model/en-us >/dev/null 2>&1 || break
     [ -f "$out/dist/myxtts/$part" ] || { echo "not ok dist_bundle_has_the_recogniser: no $part"; exit 1; }
 done
