@@ -7,7 +7,7 @@ command -v clang-tidy >/dev/null || { echo "tidy: clang-tidy is needed (Debian: 
 export done=build/tidy
 export flags="-std=gnu11 -w -D_GNU_SOURCE -Isrc $(pkg-config --cflags $(sed -n 's/^PKGS := //p' Makefile))"
 mkdir -p $done
-newest=$(find src .clang-tidy tools/tidy.sh -name '*.h' -o -name .clang-tidy -o -name tidy.sh | xargs ls -t | head -1)
+newest=$(find src .clang-tidy tools/tidy.sh \( -name '*.h' -o -name .clang-tidy -o -name tidy.sh \) -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
 export newest
 look() { # unit, source, flags: a line of `make units`
     local mark=$done/${2//\//_}
