@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """An exported graph in ONNX Runtime beside `myxtts synth`, run by tests/onnx/test_onnx_sound.sh.
-    compare_onnx.py NAME PROGRAM CHECKPOINT VOCODER FILE.onnx [settings of phonemize]
+    compare_onnx.py NAME PROGRAM CHECKPOINT VOCODER FILE.onnx PIPER.onnx [settings of phonemize]
+PIPER.onnx, the same voice for Piper's programs, has to say the same as FILE.onnx.
 Prints a line `ok NAME` or `not ok NAME` for each check; exit code 1 when one fails."""
 import importlib.util
 import json
@@ -14,6 +15,7 @@ import onnxruntime
 
 CLOSE = 1e-3  # of the loudest sample
 ROUNDING = 2 / 32768  # of the WAV file
+PAD, BOS, EOS, BLANK = range(4)
 SENTENCES = ["Good morning, everybody.", "The quick brown fox jumps over the lazy dog, and then it goes home to its five small children.", "No."]
 failed = False
 
@@ -70,9 +72,29 @@ def compare(name, program, checkpoint, vocoder, path, settings):
         verdict(f"{who}_has_frames_for_each_symbol", len(frames) == len(symbols) and frames.min() >= 1 and (frames.sum() - 1) * hop == len(sound))
 
 
+def compare_piper(name, program, path, piper_path, settings):
+    """Pads of Piper's programs are blanks of the voice, or nothing; what is behind the length does not count."""
+    plain, piper = (onnxruntime.InferenceSession(p, providers=["CPUExecutionProvider"]) for p in (path, piper_path))
+    about = plain.get_modelmeta().custom_metadata_map
+    blanks, language = int(about["blanks"]), json.loads(about["languages"]).index(about["language"])
+    symbols = tokens(program, "Good morning.", about["language"], settings)
+    spoken = [s for s in symbols[1:-1] if s != BLANK or not blanks]
+    ids = [BOS, PAD] + [i for s in spoken for i in (s, PAD)] + [EOS]
+    inputs = {"input": np.array([ids + [spoken[0]] * 5], np.int64), "input_lengths": np.array([len(ids)], np.int64), "scales": np.array([0.6, 2, 0.8], np.float32)}
+    if "sid" in [i.name for i in piper.get_inputs()]:
+        inputs["sid"] = np.zeros(1, np.int64)
+    output, output_frames = piper.run(["output", "frames"], inputs)
+    sound, frames = speak(plain, symbols, 0, {"speed": 0.5, "pitch": 0}, language)
+    verdict(f"{name}_says_the_same_to_piper", output.shape == (1, 1, 1, len(sound)) and np.array_equal(output.ravel(), sound))
+    silent = [i for i, s in enumerate(ids) if s == PAD and (i == 1 or not blanks)]
+    verdict(f"{name}_has_no_frames_for_pads", len(output_frames) == len(ids) and not output_frames[silent].any()
+            and np.array_equal(np.delete(output_frames, silent), frames))
+
+
 def main():
-    name, program, checkpoint, vocoder, path = sys.argv[1:6]
-    compare(name, program, checkpoint, vocoder, path, sys.argv[6:])
+    name, program, checkpoint, vocoder, path, piper_path = sys.argv[1:7]
+    compare(name, program, checkpoint, vocoder, path, sys.argv[7:])
+    compare_piper(name, program, path, piper_path, sys.argv[7:])
     if importlib.util.find_spec("onnx"):
         import onnx
         onnx.checker.check_model(path, full_check=True)

@@ -15,7 +15,10 @@ compare() { # name, checkpoint, vocoder, settings of phonemize...
     local name=$1 checkpoint=$2 vocoder=$3
     shift 3
     ends_with "export_$name" 0 "$bin" export --checkpoint "$checkpoint" --vocoder "$vocoder" --format onnx --output "$dir/$name.onnx"
-    "$python" tests/onnx/compare_onnx.py "$name" "$bin" "$checkpoint" "$vocoder" "$dir/$name.onnx" "$@" || failed=1
+    local piper=$dir/piper-$name/en_US-$name-low.onnx
+    mkdir "${piper%/*}"
+    ends_with "export_${name}_for_piper" 0 "$bin" export --checkpoint "$checkpoint" --vocoder "$vocoder" --format piper --output "$piper"
+    "$python" tests/onnx/compare_onnx.py "$name" "$bin" "$checkpoint" "$vocoder" "$dir/$name.onnx" "$piper" "$@" || failed=1
 }
 base=bases/english-nano.safetensors
 compare base $base $base
