@@ -80,6 +80,38 @@ verdict "$threads" "threads are started by base/thread.c, and nobody sets a loca
 casing=$(sources src | xargs grep -nE '\b(u_strTo(Lower|Upper|Title)|unum_open|ubrk_open|ucol_open|ucasemap_open)\([^;]*(NULL, &status|"", &status)' | grep -v 'unum_open(.*code' || true)
 verdict "$casing" "ICU is told the language" "ICU would take the language of the environment"
 
+# --- both languages ---
+# What people read of findings and verdicts stands in src/base/words, in English and Persian. In the files that write it, a string of
+# three words or more is an error, a line of the log, or HTML; and every row of the table is used.
+said=$(for f in src/diag/pipeline/doctor*.c src/diag/pipeline/swings.c src/diag/pipeline/watch.c src/diag/voice/*.c \
+    src/diag/report/{charts,html,report,sections}.c; do
+    awk -v file="$f" '
+        !/^#/ { text = text $0 "\n" }
+        END {
+            gsub(/\/\*([^*]|\*[^\/])*\*\//, " ", text)
+            n = length(text)
+            for (i = 1; i <= n; i++) {
+                c = substr(text, i, 1)
+                if (c == "\"") {
+                    if (inside && string ~ /[a-z]+ [a-z]+ [a-z]+/ && string !~ /</) sentence = string
+                    inside = !inside
+                    string = ""
+                } else if (inside) {
+                    string = string c
+                    if (c == "\\") string = string substr(text, ++i, 1)
+                } else if (c ~ /[;{}]/) {
+                    if (sentence && call !~ /err_set|err_hint|log_(warn|info|debug|error)|static_assert/) print file ": " sentence
+                    call = sentence = ""
+                } else
+                    call = call c
+            }
+        }' "$f"
+done)
+verdict "$said" "findings and verdicts are said in both languages" "sentences of findings outside of src/base/words"
+unsaid=$(comm -23 <(grep -rhoE '^(WORD|COUNTED)\(SAY_[A-Z0-9_]+' src/base/words | sed 's/.*(//' | sort -u) \
+    <(sources src | grep -v '^src/base/words/[a-z]*\.h$' | xargs grep -hoE 'SAY_[A-Z0-9_]+' | sort -u))
+verdict "$unsaid" "every sentence of src/base/words is said somewhere" "sentences of src/base/words that nobody says"
+
 # --- the tour ---
 tree=$(awk '/^```/ { inside = !inside; next } inside && /^src\/[a-z]+\// { sub(/^src\//, ""); sub(/\/.*/, ""); print }' $tour)
 disk=$(find src -mindepth 1 -maxdepth 1 -type d -printf '%f\n')

@@ -14,6 +14,7 @@
 #include "base/plural.h"
 #include "base/progress.h"
 #include "base/signals.h"
+#include "base/words/words.h"
 #include "cmd/cmd.h"
 #include "cmd/line/format.h"
 #include "cmd/line/join.h"
@@ -301,13 +302,7 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
     printf("  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
            s->checkpoint_failed ? " (the last one could not be written)" : "");
     if (v)
-        printf("  %-12s %s\n", "verdict", v->sentence);
-    if (v && v->swing.sentence[0])
-        printf("  %-12s %s%s%s\n", "swings", v->swing.sentence, v->swing.advice[0] ? " " : "",
-               v->swing.advice);
-    if (v && v->best >= 0)
-        printf("  %-12s %s would give %.2f times the throughput (forecast)\n", "", v->gains[v->best].change,
-               v->gains[v->best].predicted);
+        after_print_verdict(v);
     if (within_warmup(s))
         printf("  %-12s the run ended within its warm-up, which lasts until step %lld: the learning rate has "
                "not reached %g\n",
@@ -316,7 +311,7 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
         printf("  %-12s %lld step%s left out by the guard\n", "guard", (long long)s->skipped,
                plural((uint64_t)s->skipped));
     for (int i = 0; i < w->count; i++)
-        printf("  %-12s %s %s\n", i ? "" : "voice", w->findings[i].evidence, w->findings[i].advice);
+        after_print(i ? "" : word(SAY_END_VOICE), w->findings[i].evidence, w->findings[i].advice);
     after_next(s, cfg, text, sizeof text);
     if (*text)
         printf("  %-12s %s\n", "next", text);
@@ -371,7 +366,7 @@ static int warn_of_doubts(const Corpus *train, const Config *cfg, Log *log, Err 
         if (!corpus_check_warns(d) || d->kind == DOUBT_CLIPPED) /* prepare has told of those */
             continue;
         corpus_check_worst(&check, d, worst, sizeof worst);
-        log_warn(log, "%s%s%s: %s (%s)", d->what, *worst ? ", as " : "", worst, d->why, d->fix);
+        log_warn(log, "%s%s%s: %s (%s)", d->what, *worst ? word(SAY_AS) : "", worst, d->why, d->fix);
     }
     corpus_check_close(&check);
     return rc;

@@ -6,6 +6,7 @@
 #include "support/folder_testing.h"
 
 #include "base/rng.h"
+#include "base/words/words.h"
 #include "diag/report/html.h"
 #include "picture/svg.h"
 
@@ -409,6 +410,24 @@ static void test_pictures(void **state)
     folder_remove(&f);
 }
 
+/* From right to left, with headings in Persian; what is not Persian keeps its own direction. */
+static void test_persian(void **state)
+{
+    words_choose(MESSAGES_PERSIAN);
+    char *page = page_of(json_pack("{s:s, s:s, s:s, s:s, s:[s, s], s:[]}", "title", "myxtts diagnose",
+                                   "verdict", "دیسک کند است", "bottleneck", "read", "cause", "storage",
+                                   "evidence", "--sim x", "خواندن", "issues"));
+    words_choose(MESSAGES_ENGLISH);
+    assert_int_equal(count(page, "<html lang=\"fa\" dir=\"rtl\">"), 1);
+    assert_int_equal(count(page, "dir=\"auto\""), 0);
+    assert_int_equal(count(page, "<p class=\"say\">دیسک کند است</p>"), 1);
+    assert_int_equal(count(page, "گلوگاه: <bdi dir=\"ltr\">read</bdi>"), 1);
+    assert_int_equal(count(page, "علت: دیسک"), 1);
+    assert_int_equal(count(page, "<li><bdi dir=\"ltr\">--sim x</bdi></li>"), 1);
+    assert_int_equal(count(page, "<h2>ایرادها</h2>"), 1);
+    free(page);
+}
+
 static int write_page(const char *path, json_t *report)
 {
     Err err = {0};
@@ -435,6 +454,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_gains_of_other_machines_stand_apart),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_persian),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ const shapes=[...s.querySelectorAll("path,rect")].filter(e=>{const r=e.getBBox()
 if(!(b.width>50&&b.height>50))bad.push("no size: "+name);if(shapes.length<2)bad.push("nothing in it: "+name);
 for(const t of s.querySelectorAll("text.tick,text.cat")){const r=t.getBoundingClientRect();
 if(r.left<b.left-2||r.right>b.right+2||r.bottom>b.bottom+2)bad.push("cut off: "+t.textContent+" in "+name)}}
-const wide=[...document.querySelectorAll("body *")].filter(e=>e.getBoundingClientRect().right>innerWidth+1&&!e.closest("svg"));
+const wide=[...document.querySelectorAll("body *")].filter(e=>{const r=e.getBoundingClientRect();return(r.right>innerWidth+1||r.left<-1)&&!e.closest("svg")});
 parent.postMessage("RESULT charts="+drawn.length+" width="+innerWidth+" overflow="+(document.documentElement.scrollWidth-innerWidth)+
 " wide="+wide.length+" requests="+performance.getEntriesByType("resource").length+" bad="+(bad.join("; ")||"none"),"*")})</script>'
 
@@ -75,6 +75,26 @@ verdict html_phone_is_shown $?
 browser --no-pdf-header-footer --print-to-pdf="$pictures/html_print.pdf" "file://$dir/sample.html"
 [ "$(head -c 4 "$pictures/html_print.pdf" 2>/dev/null)" = %PDF ]
 verdict html_prints $?
+
+# In Persian, as diagnose writes it: from right to left. With a folder: the picture of docs/.
+bin=${MYXTTS_BIN:-$out/myxtts}
+if [ -x "$bin" ]; then
+    # The command line is in the picture: short names.
+    ln -s "$PWD/tests/data/ljspeech" "$dir/recordings"
+    full=$(realpath "$bin")
+    (cd "$dir" && env -u LC_ALL -u LC_MESSAGES LANG=fa_IR.UTF-8 "$full" diagnose --data-path recordings --cache-dir cache \
+        --batch-size 2 --val-split 0 --sim decode_ms=60,step_ms=20 --num-workers 2 --data-gpu sim0 --model-gpu sim1 \
+        --num-batches 60 --html report-fa.html) >"$dir/log" 2>&1
+    grep -q '<html lang="fa" dir="rtl">' "$dir/report-fa.html"
+    verdict html_fa_is_from_right_to_left $?
+    look html_fa "$dir/report-fa.html" 6
+    browser --window-size=1000,1180 --screenshot="$pictures/report-fa.png" "file://$dir/report-fa.html"
+    size=$(stat -c %s "$pictures/report-fa.png" 2>/dev/null || echo 0)
+    [ "$size" -gt 20000 ] && [ "$size" -lt 150000 ]
+    verdict html_fa_picture_fits_the_docs $?
+else
+    echo "skip html_fa SKIPPED: $bin was not built"
+fi
 
 # The measure itself must see what is wrong.
 sed 's|<main>|<main><div style="width:1500px">x</div><img src="http://example.invalid/x.png">|' "$dir/sample.html" >"$dir/wrong.html"

@@ -297,3 +297,11 @@ WORD(SAY_CHANGE_WHY, "predicted throughput %.2f times", "پیش‌بینی: سر
 WORD(SAY_WATCH_WAITED, "the model device waited %.0f %% of the time for data: %s",
      "دستگاه مدل %.0f٪ وقت را منتظر داده بود: %s")
 WORD(SAY_WATCH_TRY, " Try %s", " این را بیازمایید: %s")
+
+/* --- at the end of a training --- */
+
+WORD(SAY_END_VERDICT, "verdict", "نظر پزشک")
+WORD(SAY_END_SWINGS, "swings", "نوسان")
+WORD(SAY_END_VOICE, "voice", "صدا")
+WORD(SAY_END_GAIN,
+     "%s would give %.2f times the throughput (forecast)", "%s سرعت را %.2f برابر می‌کند (پیش‌بینی)")

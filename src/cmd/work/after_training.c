@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words/words.h"
 #include "voice/vocoder_file.h"
 
 void after_sounds(const TrainSummary *s, const Config *cfg, char *out, size_t cap)
@@ -83,4 +84,24 @@ json_t *after_beside_json(const TrainSummary *s)
     for (int i = 0; i < BESIDE_COUNT; i++)
         json_object_set_new(o, beside_name((BesideKind)i), json_from_double(s->beside[i]));
     return o;
+}
+
+void after_print(const char *name, const char *sentence, const char *advice)
+{
+    Buf line = {0};
+    words_column(&line, name, 13);
+    printf("  %s%s%s%s\n", line.data ? line.data : "", sentence, *advice ? " " : "", advice);
+    buf_free(&line);
+}
+
+void after_print_verdict(const Verdict *v)
+{
+    char gain[400];
+    after_print(word(SAY_END_VERDICT), v->sentence, "");
+    if (v->swing.sentence[0])
+        after_print(word(SAY_END_SWINGS), v->swing.sentence, v->swing.advice);
+    if (v->best < 0)
+        return;
+    say(gain, sizeof gain, SAY_END_GAIN, v->gains[v->best].change, v->gains[v->best].predicted);
+    after_print("", gain, "");
 }

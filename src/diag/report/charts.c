@@ -35,17 +35,17 @@ static void add_mark(json_t *c, double x, const char *label)
 /* The time from step to step, and its parts. */
 static json_t *step_times(const Observation *o, double *scratch)
 {
-    json_t *c = chart("step_times", "line", "Step times", "step", "ms");
+    json_t *c = chart("step_times", "line", word(SAY_CHART_STEPS), word(SAY_STEP), word(SAY_MS));
     int64_t n = o->n - o->from;
     const TraceId traces[] = {TRACE_STEP, TRACE_WAIT, TRACE_SUM};
-    const char *const names[] = {"busy", "waiting for data", "waiting for ranks"};
+    static const Word names[] = {SAY_BUSY, SAY_WAITING_DATA, SAY_WAITING_RANKS};
     for (int64_t k = 0; k < n; k++)
         scratch[k] = 1e3 * (double)observation_step(o, o->from + k);
-    add_series(c, "step, end to end", NULL, scratch, n);
+    add_series(c, word(SAY_STEP_END_TO_END), NULL, scratch, n);
     for (int t = 0; t < (stage_present(o, STAGE_SUM) ? 3 : 2); t++) {
         for (int64_t k = 0; k < n; k++)
             scratch[k] = 1e3 * (double)o->trace[traces[t]][o->from + k];
-        add_series(c, names[t], NULL, scratch, n);
+        add_series(c, word(names[t]), NULL, scratch, n);
     }
     return c;
 }
@@ -53,7 +53,8 @@ static json_t *step_times(const Observation *o, double *scratch)
 /* Bins between the shortest and the longest step. */
 static json_t *histogram(const Observation *o, double *scratch)
 {
-    json_t *c = chart("step_histogram", "histogram", "Distribution of step times", "ms", "steps");
+    json_t *c =
+        chart("step_histogram", "histogram", word(SAY_CHART_HISTOGRAM), word(SAY_MS), word(SAY_STEPS));
     int64_t n = o->n - o->from;
     /* All bins have the same width. */
     double low = INFINITY, high = 0, x[BINS], y[BINS] = {0};
@@ -69,14 +70,14 @@ static json_t *histogram(const Observation *o, double *scratch)
         int b = (int)((scratch[k] - low) / width);
         y[b < 0 ? 0 : b >= BINS ? BINS - 1 : b]++;
     }
-    add_series(c, "steps", x, y, BINS);
+    add_series(c, word(SAY_STEPS), x, y, BINS);
     return c;
 }
 
 /* For each stage that exists: busy, blocked on its input, blocked on its output. */
 static json_t *stages(const Observation *o)
 {
-    json_t *c = chart("stages", "stacked", "What each stage did with its time", "", "% of its time");
+    json_t *c = chart("stages", "stacked", word(SAY_CHART_STAGES), "", word(SAY_OF_ITS_TIME));
     double y[3][STAGE_COUNT];
     int n = 0;
     for (int i = 0; i < STAGE_COUNT; i++) {
@@ -90,22 +91,22 @@ static json_t *stages(const Observation *o)
         n++;
         json_array_append_new(json_object_get(c, "categories"), json_string(stage_name((StageId)i)));
     }
-    const char *const names[] = {"busy", "blocked on input", "blocked on output"};
+    static const Word names[] = {SAY_BUSY, SAY_BLOCKED_IN, SAY_BLOCKED_OUT};
     for (int i = 0; i < 3; i++)
-        add_series(c, names[i], NULL, y[i], n);
+        add_series(c, word(names[i]), NULL, y[i], n);
     return c;
 }
 
 /* How many batches waited in host slots and in device buffers when each was taken. */
 static json_t *queues(const Observation *o, double *scratch)
 {
-    json_t *c = chart("queues", "line", "Batches in stock", "step", "batches");
+    json_t *c = chart("queues", "line", word(SAY_CHART_STOCK), word(SAY_STEP), word(SAY_BATCH_COUNT));
     int64_t n = o->n - o->from;
     for (int t = 0; t < 2; t++) {
         const float *x = t ? o->device_ready : o->host_ready;
         for (int64_t k = 0; k < n; k++)
             scratch[k] = (double)x[o->from + k];
-        add_series(c, t ? "on the model device" : "host slots ready", NULL, scratch, n);
+        add_series(c, t ? word(SAY_ON_MODEL_DEVICE) : word(SAY_SLOTS_READY), NULL, scratch, n);
     }
     return c;
 }
@@ -113,7 +114,7 @@ static json_t *queues(const Observation *o, double *scratch)
 /* All stages but the step, which has its own picture. */
 static json_t *stage_times(const Observation *o, double *scratch)
 {
-    json_t *c = chart("stage_times", "line", "Time of each stage, batch by batch", "batch", "ms");
+    json_t *c = chart("stage_times", "line", word(SAY_CHART_STAGE_TIMES), word(SAY_BATCH), word(SAY_MS));
     int64_t n = o->n - o->from;
     for (int s = 0; s < STAGE_STEP; s++) {
         if (!stage_present(o, (StageId)s))
@@ -128,8 +129,8 @@ static json_t *stage_times(const Observation *o, double *scratch)
 /* A stall that comes back shows as a peak at its period. */
 static json_t *autocorrelation(const Observation *o, const Verdict *v)
 {
-    json_t *c =
-        chart("autocorrelation", "line", "Autocorrelation of step times", "lag (steps)", "correlation");
+    json_t *c = chart("autocorrelation", "line", word(SAY_CHART_AUTOCORRELATION), word(SAY_LAG),
+                      word(SAY_CORRELATION));
     int64_t n = o->n - o->from;
     float *steps = malloc((size_t)(n + 1) * sizeof *steps);
     double x[LAGS], y[LAGS];
@@ -141,16 +142,16 @@ static json_t *autocorrelation(const Observation *o, const Verdict *v)
         y[lags] = cycle_autocorrelation(steps, n, lag);
     }
     free(steps);
-    add_series(c, "step times", x, y, lags);
+    add_series(c, word(SAY_STEP_TIMES), x, y, lags);
     if (v->period && v->period <= LAGS)
-        add_mark(c, v->period, "period of the stall");
+        add_mark(c, v->period, word(SAY_STALL_PERIOD));
     return c;
 }
 
 /* What NVML saw, where there is a GPU. */
 static json_t *utilisation(const Observation *o, double *scratch)
 {
-    json_t *c = chart("gpu", "line", "GPU utilisation (NVML)", "s", "%");
+    json_t *c = chart("gpu", "line", word(SAY_CHART_GPU), word(SAY_SECONDS), "%");
     double *x = scratch, *y = scratch + MONITOR_HISTORY;
     int n = 0;
     for (int i = 0; i < o->gpu_samples && i < MONITOR_HISTORY; i++)
@@ -158,7 +159,7 @@ static json_t *utilisation(const Observation *o, double *scratch)
             x[n] = o->gpu_history[i].at;
             y[n++] = (double)o->gpu_history[i].values[MONITOR_UTILISATION];
         }
-    add_series(c, "model GPU", x, y, n);
+    add_series(c, word(SAY_MODEL_GPU), x, y, n);
     return c;
 }
 

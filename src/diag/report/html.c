@@ -204,10 +204,13 @@ static void gain_cell(Buf *b, const json_t *v)
     buf_str(b, "<td class=\"n\">");
     if (json_is_number(v)) {
         const double percent = (json_number_value(v) - 1) * 100;
+        char text[64];
         if (fabs(percent) < 9.95)
-            buf_say(b, SAY_PAGE_GAIN_1, percent);
+            say(text, sizeof text, SAY_PAGE_GAIN_1, percent);
         else
-            buf_say(b, SAY_PAGE_GAIN_0, percent);
+            say(text, sizeof text, SAY_PAGE_GAIN_0, percent);
+        /* A minus as wide as a plus. */
+        buf_printf(b, "%s%s", text[0] == '-' ? "−" : "", text + (text[0] == '-'));
     } else {
         buf_str(b, "–");
     }

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/plural.h"
 #include "base/words/words.h"
 #include "diag/report/sections.h"
 #include "diag/report/thresholds.h"
@@ -209,22 +208,20 @@ static void add_consequences(json_t *report, const ReportInput *in)
 static json_t *run_pictures(const char *run)
 {
     static const struct {
-        const char *file, *title, *note;
+        const char *file;
+        Word title, note;
     } known[] = {
-        {"loss.png", "Loss", "Training and validation over the steps."},
-        {"alignment.png", "Alignment",
-         "Symbols upwards, time to the right: how well each moment fits each symbol, and the path that was "
-         "chosen. A path that climbs steadily along bright cells is what to look for; a pattern that repeats "
-         "from bottom to top says that the network does not tell symbols apart yet."},
-        {"mel.png", "Mel", "The recording above; below it what the network makes of text and durations."},
-        {"pitch.png", "Pitch", "Of each symbol: in the recording, and as it is predicted from the text."},
+        {"loss.png", SAY_PICTURE_LOSS, SAY_PICTURE_LOSS_NOTE},
+        {"alignment.png", SAY_PICTURE_ALIGNMENT, SAY_PICTURE_ALIGNMENT_NOTE},
+        {"mel.png", SAY_PICTURE_MEL, SAY_PICTURE_MEL_NOTE},
+        {"pitch.png", SAY_PICTURE_PITCH, SAY_PICTURE_PITCH_NOTE},
     };
     json_t *all = json_array();
     for (size_t i = 0; i < sizeof known / sizeof *known && run; i++) {
         char *path = file_join(run, known[i].file);
         if (path && file_exists(path))
-            json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "title", known[i].title, "path", path,
-                                                 "note", known[i].note));
+            json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "title", word(known[i].title), "path",
+                                                 path, "note", word(known[i].note)));
         free(path);
     }
     return all;
@@ -239,10 +236,13 @@ json_t *report_make(const ReportInput *in)
     localtime_r(&now, &t);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &t);
     /* Which machine this is about: reports are kept and compared. */
-    char machine[240];
-    snprintf(machine, sizeof machine, "%s (%s)%s%s, %d core%s", in->model->name, in->model->model,
-             in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name,
-             in->o->cores, plural((uint64_t)in->o->cores));
+    char machine[400];
+    if (in->data == in->model)
+        say_count(machine, sizeof machine, SAY_MACHINE, in->o->cores, in->model->name, in->model->model,
+                  in->o->cores);
+    else
+        say_count(machine, sizeof machine, SAY_MACHINE_AND_DATA, in->o->cores, in->model->name,
+                  in->model->model, in->data->name, in->o->cores);
     json_t *r = json_pack("{s:s, s:s, s:s}", "title", in->title, "date", date, "machine", machine);
     json_t *command = json_string(in->command);
     json_object_set_new(r, "command", command ? command : json_string("?"));

@@ -42,6 +42,13 @@ const char *stage_shown(const char *name);
 json_t *section_begin(const char *name, const char *title);
 void section_row(json_t *section, Status status, const char *name, const char *note, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* The same with a sentence of the table. */
+#define SECTION_ROW(section, status, name, note, id, ...) \
+    do { \
+        char value_[700]; \
+        say(value_, sizeof value_, id, ##__VA_ARGS__); \
+        section_row(section, status, name, note, "%s", value_); \
+    } while (0)
 void section_finding(json_t *section, const char *severity, const char *what, const char *why,
                      const char *value, const char *fix);
 json_t *swing_json(const Swing *s);

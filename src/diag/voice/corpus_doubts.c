@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/plural.h"
+#include "base/words/words.h"
 #include "diag/voice/doubts_private.h"
 #include "diag/voice/text_notes.h"
 
@@ -75,27 +75,22 @@ static void judge_amount(Judging *j)
     const int vocoder = f->cfg->network == NETWORK_VOCODER;
     Doubt *d = doubt_begin(j, DOUBT_FEW, 0);
     if ((!vocoder && f->count < FEW_CLIPS) || f->minutes < FEW_MINUTES) {
-        snprintf(d->what, sizeof d->what, "%zu clip%s to learn from, %.1f minutes of speech, are very few",
-                 f->count, plural(f->count), f->minutes);
-        snprintf(d->why, sizeof d->why,
-                 "from so little a voice learns these sentences, and says others badly or not at all");
-        snprintf(d->fix, sizeof d->fix,
-                 "five minutes, about 100 sentences, make a voice that begins with a base");
+        say_count(d->what, sizeof d->what, SAY_FEW_WHAT, f->count, f->count, f->minutes);
+        say(d->why, sizeof d->why, SAY_FEW_WHY);
+        say(d->fix, sizeof d->fix, SAY_FEW_FIX);
         return;
     }
     if (f->minutes >= OWN_MINUTES || vocoder)
         return;
     d = doubt_begin(j, DOUBT_LITTLE, 0);
-    snprintf(d->what, sizeof d->what, "%.1f minutes of speech are %s", f->minutes,
-             f->minutes < BASE_MINUTES
-                 ? "little, even for a voice that begins with a base"
-                 : "enough to adapt a ready-made voice (a base), too little to learn one from nothing");
-    snprintf(d->why, sizeof d->why, "a language is learned from %d minutes or more, better from hours",
-             OWN_MINUTES);
-    snprintf(d->fix, sizeof d->fix,
-             f->minutes < BASE_MINUTES ? "record five minutes, about 100 sentences, or more"
-                                       : "`myxtts train DIR --network both --minutes 10` begins with a base "
-                                         "by itself; every further minute helps");
+    say(d->why, sizeof d->why, SAY_LITTLE_WHY, OWN_MINUTES);
+    if (f->minutes < BASE_MINUTES) {
+        say(d->what, sizeof d->what, SAY_LITTLE_EVEN, f->minutes);
+        say(d->fix, sizeof d->fix, SAY_LITTLE_EVEN_FIX);
+    } else {
+        say(d->what, sizeof d->what, SAY_LITTLE_ALONE, f->minutes);
+        say(d->fix, sizeof d->fix, SAY_LITTLE_ALONE_FIX);
+    }
 }
 
 /* ---- texts ---- */
@@ -134,20 +129,15 @@ static void judge_repeated(Judging *j, const TextOf *t, size_t different)
     }
     if (!texts)
         return;
-    snprintf(d->what, sizeof d->what, "%zu sentence%s recorded more than once: %zu clips have %zu texts",
-             texts, texts == 1 ? " is" : "s are", f->count, different);
+    say_count(d->what, sizeof d->what, SAY_REPEATED_WHAT, texts, texts, f->count, different);
     if (both) {
         d->is_finding = 1;
         d->key = "metadata_eval_file";
-        snprintf(d->why, sizeof d->why,
-                 "%zu of them %s in both metadata files: validation hears what was learned", both,
-                 both == 1 ? "is" : "are");
-        snprintf(d->fix, sizeof d->fix, "without metadata_eval_file all takes of a text are on one side");
+        say_count(d->why, sizeof d->why, SAY_REPEATED_BOTH, both, both);
+        say(d->fix, sizeof d->fix, SAY_REPEATED_BOTH_FIX);
     } else {
-        snprintf(
-            d->why, sizeof d->why,
-            "no harm, as all takes of a text are on one side of the split; other sentences would teach more");
-        snprintf(d->fix, sizeof d->fix, "keep the best take of each, if some are spoiled");
+        say(d->why, sizeof d->why, SAY_REPEATED_WHY);
+        say(d->fix, sizeof d->fix, SAY_REPEATED_FIX);
     }
 }
 
@@ -167,12 +157,10 @@ static void judge_texts(Judging *j)
         different += i == 0 || t[i - 1].hash != t[i].hash;
     if (f->cfg->network != NETWORK_VOCODER && different < FEW_TEXTS && f->count >= TAKES * different) {
         Doubt *d = doubt_begin(j, DOUBT_SAME_TEXT, 0);
-        snprintf(d->what, sizeof d->what, "%zu clips have %zu text%s between them", f->count, different,
-                 plural(different));
-        snprintf(d->why, sizeof d->why,
-                 "a voice learns sounds from the words they occur in: it will say %s, and little else",
-                 different == 1 ? "this sentence" : "these sentences");
-        snprintf(d->fix, sizeof d->fix, "record many different sentences once, rather than one many times");
+        say_count(d->what, sizeof d->what, SAY_SAME_TEXT_WHAT, different, f->count, different);
+        snprintf(d->why, sizeof d->why, "%s",
+                 word(different == 1 ? SAY_SAME_TEXT_WHY_ONE : SAY_SAME_TEXT_WHY));
+        say(d->fix, sizeof d->fix, SAY_SAME_TEXT_FIX);
     } else
         judge_repeated(j, t, different);
     free(t);
@@ -192,11 +180,9 @@ static void judge_notes(Judging *j)
     }
     if (!d->clips)
         return;
-    snprintf(d->what, sizeof d->what, "%zu text%s notes, addresses or symbols that are hardly read out: %s%s",
-             d->clips, d->clips == 1 ? " has" : "s have", first, d->clips > 1 ? ", ..." : "");
-    snprintf(d->why, sizeof d->why, "the voice learns to say something else for them, or nothing");
-    snprintf(d->fix, sizeof d->fix,
-             "write what is said, word for word; take clips with laughter or noise out");
+    say_count(d->what, sizeof d->what, SAY_NOTES_WHAT, d->clips, d->clips, first);
+    say(d->why, sizeof d->why, SAY_NOTES_WHY);
+    say(d->fix, sizeof d->fix, SAY_NOTES_FIX);
 }
 
 /* ---- all ---- */

@@ -44,9 +44,9 @@ typedef struct Doubt {
     DoubtKind kind;
     int is_finding;
     const char *key; /* of the setting that it is about; NULL: none */
-    char what[300];  /* sentences without a full stop at the end */
-    char why[300];
-    char fix[300];
+    char what[500];  /* sentences without a full stop at the end */
+    char why[500];
+    char fix[500];
     DoubtClip *clip; /* [clips] the worst first; none for what is said of the corpus as a whole */
     size_t clips;
 } Doubt;

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/plural.h"
+#include "base/words/words.h"
 #include "cache/prepare.h"
 #include "diag/voice/text_notes.h"
 
@@ -97,29 +97,34 @@ const char *corpus_check_worst(const CorpusCheck *c, const Doubt *d, char *out, 
 
 /* ---- the terminal ---- */
 
+static void begin_row(Buf *out, Word name)
+{
+    buf_str(out, "  ");
+    words_column(out, word(name), 11);
+}
+#define PRINT_ROW(out, name, id, ...) \
+    (begin_row(out, name), buf_say(out, id, __VA_ARGS__), buf_str(out, "\n"))
+
 static void print_usual(Buf *out, const CorpusCheck *c)
 {
     const CorpusFacts *f = &c->facts;
     const Doubts *d = &c->doubts;
     if (!f->measured)
         return;
-    buf_str(out, "\nrecordings\n");
+    buf_printf(out, "\n%s\n", word(SAY_CORPUS_RECORDINGS));
     if (f->measured < f->count)
-        buf_printf(out, "  %-10s %zu of %zu clips; `myxtts prepare` measures all\n", "measured", f->measured,
-                   f->count);
+        PRINT_ROW(out, SAY_CORPUS_MEASURED, SAY_CORPUS_ROW_MEASURED, f->measured, f->count);
     if (isfinite(d->noise_db))
-        buf_printf(out, "  %-10s %.0f dB below the speech (%.0f and %.0f dB)\n", "noise", d->above_noise_db,
-                   d->noise_db, d->speech_db);
+        PRINT_ROW(out, SAY_CORPUS_NOISE, SAY_CORPUS_ROW_NOISE, d->above_noise_db, d->noise_db, d->speech_db);
     if (isfinite(d->bandwidth_hz))
-        buf_printf(out, "  %-10s up to %.1f kHz; the voice hears up to %.1f kHz\n", "sound",
-                   d->bandwidth_hz / 1000, fmin(f->cfg->mel_fmax, f->cfg->sample_rate / 2.0) / 1000);
+        PRINT_ROW(out, SAY_CORPUS_SOUND, SAY_CORPUS_ROW_SOUND, d->bandwidth_hz / 1000,
+                  fmin(f->cfg->mel_fmax, f->cfg->sample_rate / 2.0) / 1000);
     if (isfinite(d->rate))
-        buf_printf(out, "  %-10s %.1f symbols a second of speech\n", "rate", d->rate);
+        PRINT_ROW(out, SAY_CORPUS_RATE, SAY_CORPUS_ROW_RATE, d->rate);
     if (f->cfg->trim_silence && isfinite(d->trimmed_share))
-        buf_printf(out, "  %-10s %.1f %% are cut off at the ends\n", "silence", 100 * d->trimmed_share);
+        PRINT_ROW(out, SAY_CORPUS_SILENCE, SAY_CORPUS_ROW_SILENCE, 100 * d->trimmed_share);
     if (f->minutes >= 60 * OWN_HOURS)
-        buf_printf(out, "  %-10s %.1f hours of speech: enough for a voice of its own (%.0f minutes)\n",
-                   "amount", f->minutes / 60, 60 * OWN_HOURS);
+        PRINT_ROW(out, SAY_CORPUS_AMOUNT, SAY_CORPUS_ROW_AMOUNT, f->minutes / 60, 60 * OWN_HOURS);
 }
 
 static void print_doubt(Buf *out, const CorpusCheck *c, const Doubt *d)
@@ -141,7 +146,7 @@ void corpus_check_print(Buf *out, const CorpusCheck *c, const char *more)
             if (d->item[i].is_finding != findings)
                 continue;
             if (first)
-                buf_str(out, findings ? "\nfindings\n" : "\nremarks\n");
+                buf_printf(out, "\n%s\n", word(findings ? SAY_CORPUS_FINDINGS : SAY_CORPUS_REMARKS));
             first = 0;
             print_doubt(out, c, &d->item[i]);
             unnamed |= d->item[i].clips > MOST_NAMED;

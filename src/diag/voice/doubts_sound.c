@@ -7,8 +7,8 @@
 
 #include "audio/process.h"
 #include "base/mem.h"
-#include "base/plural.h"
 #include "base/stats.h"
+#include "base/words/words.h"
 #include "diag/voice/doubts_private.h"
 
 #define ENOUGH_CLIPS 20     /* to say what is usual */
@@ -110,18 +110,14 @@ static void judge_noise(Judging *j)
     }
     if (!d->clips)
         return;
-    if (all)
-        snprintf(d->what, sizeof d->what,
-                 "the recordings are noisy: in half of them speech is %.0f dB above the noise or less",
-                 j->d->above_noise_db);
-    else
-        snprintf(d->what, sizeof d->what,
-                 "%zu clip%s much noisier than the others, where speech is %.0f dB "
-                 "above the noise",
-                 d->clips, d->clips == 1 ? " is" : "s are", j->d->above_noise_db);
-    snprintf(d->why, sizeof d->why, "the voice learns the noise with the speech");
-    snprintf(d->fix, sizeof d->fix, "%s in a quiet room, nearer to the microphone%s",
-             all ? "record" : "record them again", all ? "" : "; or take their lines out");
+    say(d->why, sizeof d->why, SAY_NOISE_WHY);
+    if (all) {
+        say(d->what, sizeof d->what, SAY_NOISE_ALL, j->d->above_noise_db);
+        say(d->fix, sizeof d->fix, SAY_NOISE_ALL_FIX);
+    } else {
+        say_count(d->what, sizeof d->what, SAY_NOISE_SOME, d->clips, d->clips, j->d->above_noise_db);
+        say(d->fix, sizeof d->fix, SAY_NOISE_SOME_FIX);
+    }
 }
 
 static void judge_clipped(Judging *j)
@@ -133,11 +129,28 @@ static void judge_clipped(Judging *j)
             add_odd(j, d, i, 100 * f->clip[i].clipped, -f->clip[i].clipped);
     if (!d->clips)
         return;
-    snprintf(d->what, sizeof d->what,
-             "%zu of %zu clips %s clipped: the peaks are cut off, and do not come back", d->clips, f->count,
-             d->clips == 1 ? "is" : "are");
-    snprintf(d->why, sizeof d->why, "a vocoder and a voice learn the distortion with the speech");
-    snprintf(d->fix, sizeof d->fix, "record them again with less gain, or take their lines out");
+    say_count(d->what, sizeof d->what, SAY_CLIPPED_WHAT, d->clips, d->clips, f->count);
+    say(d->why, sizeof d->why, SAY_CLIPPED_WHY);
+    say(d->fix, sizeof d->fix, SAY_CLIPPED_FIX);
+}
+
+/* louder: how many of the clips are. */
+static void write_loudness(Doubt *d, int levelled, size_t louder, double most)
+{
+    char *out = d->what;
+    const size_t cap = sizeof d->what, n = d->clips;
+    if (levelled && louder == n)
+        say_count(out, cap, SAY_RECORDED_LOUDER, n, n, most);
+    else if (levelled && louder)
+        say_count(out, cap, SAY_RECORDED_LOUDER_OR_SOFTER, n, n, most);
+    else if (levelled)
+        say_count(out, cap, SAY_RECORDED_SOFTER, n, n, most);
+    else if (louder == n)
+        say_count(out, cap, SAY_LOUDER, n, n, most);
+    else if (louder)
+        say_count(out, cap, SAY_LOUDER_OR_SOFTER, n, n, most);
+    else
+        say_count(out, cap, SAY_SOFTER, n, n, most);
 }
 
 /* Where every clip is brought to one loudness, it is only worth a remark. */
@@ -159,20 +172,14 @@ static void judge_loudness(Judging *j)
     if (!d->clips || (double)d->clips > MOST_LOUD * (double)f->count)
         return;
     d->key = "enable_loudness_normalization";
-    snprintf(d->what, sizeof d->what, "%zu clip%s %s %s than the others, by up to %.0f dB", d->clips,
-             d->clips == 1 ? " is" : "s are", levelled ? "recorded" : "much",
-             louder == d->clips ? "louder"
-             : louder           ? "louder or softer"
-                                : "softer",
-             most);
+    write_loudness(d, levelled, louder, most);
     if (levelled) {
-        snprintf(d->why, sizeof d->why, "they are levelled, and the noise in soft ones with the speech");
-        snprintf(d->fix, sizeof d->fix, "nothing, unless they sound noisy");
+        say(d->why, sizeof d->why, SAY_LEVELLED_WHY);
+        say(d->fix, sizeof d->fix, SAY_LEVELLED_FIX);
         return;
     }
-    snprintf(d->why, sizeof d->why,
-             "loud ones count more than all others in the statistics of the mels; the voice learns to shout");
-    snprintf(d->fix, sizeof d->fix, "enable_loudness_normalization: true levels every clip");
+    say(d->why, sizeof d->why, SAY_LOUD_WHY);
+    say(d->fix, sizeof d->fix, SAY_LOUD_FIX);
 }
 
 static void judge_bandwidth(Judging *j)
@@ -191,22 +198,15 @@ static void judge_bandwidth(Judging *j)
     if (!d->clips)
         return;
     d->key = "sample_rate";
-    snprintf(
-        d->what, sizeof d->what,
-        "%zu of %zu recordings that were measured have no sound above %.0f Hz%s, and this voice hears up to "
-        "%g Hz",
-        d->clips, f->measured, lowest, d->clips > 1 ? " or little more" : "", heard);
-    snprintf(
-        d->why, sizeof d->why,
-        "whatever rate their files have, they were made with less: the voice will be as dull as a telephone, "
-        "and from a mixture dull at times");
-    if (2 * d->clips > f->measured)
-        snprintf(
-            d->fix, sizeof d->fix,
-            "record with 22050 Hz or more; or train for what there is: sample_rate: %.0f, mel_fmax: %.0f",
-            2 * j->d->bandwidth_hz, j->d->bandwidth_hz);
+    if (d->clips == 1)
+        say(d->what, sizeof d->what, SAY_NARROW_ONE, d->clips, f->measured, lowest, heard);
     else
-        snprintf(d->fix, sizeof d->fix, "record them again, or take their lines out");
+        say(d->what, sizeof d->what, SAY_NARROW_MANY, d->clips, f->measured, lowest, heard);
+    say(d->why, sizeof d->why, SAY_NARROW_WHY);
+    if (2 * d->clips > f->measured)
+        say(d->fix, sizeof d->fix, SAY_NARROW_ALL_FIX, 2 * j->d->bandwidth_hz, j->d->bandwidth_hz);
+    else
+        say(d->fix, sizeof d->fix, SAY_NARROW_FIX);
 }
 
 static void judge_silence(Judging *j)
@@ -223,11 +223,9 @@ static void judge_silence(Judging *j)
     }
     if (!d->clips)
         return;
-    snprintf(d->what, sizeof d->what,
-             "%zu clip%s or end%s with more than %.0f s of silence, %.1f minutes of it", d->clips,
-             d->clips == 1 ? " begins" : "s begin", d->clips == 1 ? "s" : "", LONG_SILENCE, sum / 60);
-    snprintf(d->why, sizeof d->why, "it is cut off, and not learned");
-    snprintf(d->fix, sizeof d->fix, "nothing, unless something was said there, too softly");
+    say_count(d->what, sizeof d->what, SAY_SILENCE_WHAT, d->clips, d->clips, LONG_SILENCE, sum / 60);
+    say(d->why, sizeof d->why, SAY_SILENCE_WHY);
+    say(d->fix, sizeof d->fix, SAY_SILENCE_FIX);
 }
 
 static void judge_channels(Judging *j)
@@ -238,11 +236,9 @@ static void judge_channels(Judging *j)
         if (f->clip[i].is_measured && f->clip[i].measure.mix_db < AUDIO_CANCELLED_DB)
             add_odd(j, d, i, (double)f->clip[i].measure.mix_db, (double)f->clip[i].measure.mix_db);
     if (d->clips) {
-        snprintf(d->what, sizeof d->what, "the channels of %zu clip%s cancel each other out", d->clips,
-                 plural(d->clips));
-        snprintf(d->why, sizeof d->why,
-                 "one is the other turned over, and hardly anything is left of their mean");
-        snprintf(d->fix, sizeof d->fix, "keep one channel: sox IN.wav OUT.wav remix 1");
+        say_count(d->what, sizeof d->what, SAY_CANCEL_WHAT, d->clips, d->clips);
+        say(d->why, sizeof d->why, SAY_CANCEL_WHY);
+        say(d->fix, sizeof d->fix, SAY_CANCEL_FIX);
     }
     d = doubt_begin(j, DOUBT_EMPTY_CHANNEL, 0);
     for (size_t i = 0; i < f->count; i++)
@@ -251,12 +247,9 @@ static void judge_channels(Judging *j)
                       (double)f->clip[i].measure.soft_channel_db);
     if (!d->clips)
         return;
-    snprintf(d->what, sizeof d->what, "%zu clip%s a channel without sound", d->clips,
-             d->clips == 1 ? " has" : "s have");
-    snprintf(d->why, sizeof d->why, "channels are averaged: with an empty one the speech is half as loud");
-    snprintf(d->fix, sizeof d->fix,
-             "nothing where clips are levelled; else sox IN.wav OUT.wav remix 1 keeps "
-             "the first channel");
+    say_count(d->what, sizeof d->what, SAY_EMPTY_WHAT, d->clips, d->clips);
+    say(d->why, sizeof d->why, SAY_EMPTY_WHY);
+    say(d->fix, sizeof d->fix, SAY_EMPTY_FIX);
 }
 
 static void judge_rate(Judging *j)
@@ -280,13 +273,9 @@ static void judge_rate(Judging *j)
     }
     if (!d->clips)
         return;
-    snprintf(d->what, sizeof d->what,
-             "%zu clip%s much faster or slower than the others, which have %.0f symbols a second of speech",
-             d->clips, d->clips == 1 ? " is" : "s are", j->d->rate);
-    snprintf(
-        d->why, sizeof d->why,
-        "mostly the text is not what is said, or only a part of it; else the sound plays at a wrong speed");
-    snprintf(d->fix, sizeof d->fix, "listen to them; correct the texts, or take the lines out");
+    say_count(d->what, sizeof d->what, SAY_RATE_WHAT, d->clips, d->clips, j->d->rate);
+    say(d->why, sizeof d->why, SAY_RATE_WHY);
+    say(d->fix, sizeof d->fix, SAY_RATE_FIX);
 }
 
 /* ---- another voice ---- */
@@ -431,13 +420,9 @@ static void name_strangers(Judging *j, Voices *v)
     }
     if (!d->clips)
         return;
-    snprintf(d->what, sizeof d->what, "%zu clip%s like another voice, or like another microphone or room",
-             d->clips, d->clips == 1 ? " sounds" : "s sound");
-    snprintf(d->why, sizeof d->why,
-             "all clips are learned as one speaker: the voice becomes a mixture of both");
-    snprintf(d->fix, sizeof d->fix,
-             "listen to them; name the speaker of each line in a column of the metadata, or "
-             "take the lines out");
+    say_count(d->what, sizeof d->what, SAY_OTHER_WHAT, d->clips, d->clips);
+    say(d->why, sizeof d->why, SAY_OTHER_WHY);
+    say(d->fix, sizeof d->fix, SAY_OTHER_FIX);
 }
 
 /* Only where one voice is expected, and of clips that are sound otherwise. */

@@ -2,14 +2,13 @@
 #include "diag/voice/voice_doctor.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
-#include "base/plural.h"
 #include "base/stats.h"
+#include "base/words/words.h"
 #include "diag/report/thresholds.h"
 
 #define YOUNG_STEPS 1000   /* a run that is still going on is not told before this what it has not learned */
@@ -33,6 +32,22 @@ const char *voice_cause_name(VoiceCause c)
                                                          "overfitting", "pitch",   "few_clips"};
     ASSERT(c >= 0 && c < VOICE_CAUSE_COUNT);
     return names[c];
+}
+
+const char *voice_cause_shown(VoiceCause c)
+{
+    static const Word shown[VOICE_CAUSE_COUNT] = {[VOICE_SAMPLE_RATE] = SAY_VOICE_CAUSE_SAMPLE_RATE,
+                                                  [VOICE_SILENCE] = SAY_VOICE_CAUSE_SILENCE,
+                                                  [VOICE_LOSS] = SAY_VOICE_CAUSE_LOSS,
+                                                  [VOICE_ALIGNMENT] = SAY_VOICE_CAUSE_ALIGNMENT,
+                                                  [VOICE_DURATIONS] = SAY_VOICE_CAUSE_DURATIONS,
+                                                  [VOICE_WORDS] = SAY_VOICE_CAUSE_WORDS,
+                                                  [VOICE_TEXTS] = SAY_VOICE_CAUSE_TEXTS,
+                                                  [VOICE_CLIPPING] = SAY_VOICE_CAUSE_CLIPPING,
+                                                  [VOICE_OVERFITTING] = SAY_VOICE_CAUSE_OVERFITTING,
+                                                  [VOICE_PITCH] = SAY_VOICE_CAUSE_PITCH,
+                                                  [VOICE_FEW_CLIPS] = SAY_VOICE_CAUSE_FEW_CLIPS};
+    return word(shown[c]);
 }
 
 /* What nobody has measured is NaN, and no threshold judges it. */
@@ -131,17 +146,16 @@ int voice_suspects(VoiceFacts *f, Err *err)
 
 /* --- sentences --- */
 
-__attribute__((format(printf, 3, 4))) static void add(char *out, size_t cap, const char *fmt, ...)
-{
-    size_t n = strlen(out);
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(out + n, cap - n, fmt, ap);
-    va_end(ap);
-}
+#define EVIDENCE(v, ...) say_more((v)->evidence, sizeof(v)->evidence, __VA_ARGS__)
+#define ADVICE(v, ...) say_more((v)->advice, sizeof(v)->advice, __VA_ARGS__)
 
-#define EVIDENCE(v, ...) add((v)->evidence, sizeof(v)->evidence, __VA_ARGS__)
-#define ADVICE(v, ...) add((v)->advice, sizeof(v)->advice, __VA_ARGS__)
+/* Behind what is in out: marks between parts. */
+static void join(char *out, size_t cap, const char *mark)
+{
+    const size_t n = strlen(out);
+    snprintf(out + n, cap - n, "%s", mark);
+}
+#define MARK(v, mark) join((v)->evidence, sizeof(v)->evidence, mark)
 
 static int is_bad(LimitId id, double value) { return threshold_judge(id, value) == STATUS_BAD; }
 
@@ -176,17 +190,21 @@ static int find_sample_rate(VoiceFinding *v, const VoiceFacts *f)
                (is_odd(LIMIT_VOICE_SLOW, rate) && is_odd(LIMIT_VOICE_LOW, f0));
     if (fast == slow) /* neither, or a voice that contradicts itself */
         return 0;
-    EVIDENCE(v, "The recordings seem to play too %s:", fast ? "fast" : "slow");
+    if (fast)
+        EVIDENCE(v, SAY_VOICE_FAST);
+    else
+        EVIDENCE(v, SAY_VOICE_SLOW);
     if (isfinite(rate))
-        EVIDENCE(v, " %.1f phonemes a second (readers have 8 to 14)", rate);
+        EVIDENCE(v, SAY_VOICE_RATE, rate);
+    if (isfinite(rate) && isfinite(f0))
+        MARK(v, word(SAY_COMMA));
     if (isfinite(f0))
-        EVIDENCE(v, "%s a voice of %.0f Hz (most are between 85 and 250)", isfinite(rate) ? "," : "", f0);
-    EVIDENCE(v, ".");
-    ADVICE(v,
-           "Listen to one of them. If it sounds %s, the headers name a sample rate that is not the "
-           "recordings' (22050 for sound of 16000 plays 1.38 times as fast): write the true rate into the "
-           "files and prepare again. If the speaker talks like that, nothing is wrong.",
-           fast ? "hurried and high" : "dragging and deep");
+        EVIDENCE(v, SAY_VOICE_F0, f0);
+    MARK(v, ".");
+    if (fast)
+        ADVICE(v, SAY_VOICE_FAST_ADVICE);
+    else
+        ADVICE(v, SAY_VOICE_SLOW_ADVICE);
     return 1;
 }
 
@@ -200,16 +218,16 @@ static int find_silence(VoiceFinding *v, const VoiceFacts *f)
            share = ((double)f->silent_lines + quiet * (double)f->clips) / all;
     if (!is_bad(LIMIT_VOICE_SILENT, share))
         return 0;
-    EVIDENCE(v, "%.0f %% of the recordings hold hardly any speech", 100 * share);
+    EVIDENCE(v, SAY_VOICE_SILENCE, 100 * share);
+    MARK(v, ": ");
     if (f->silent_lines)
-        EVIDENCE(v, ": %lld of %lld were left out because nothing but silence is in them",
-                 (long long)f->silent_lines, (long long)all);
+        EVIDENCE(v, SAY_VOICE_SILENCE_LINES, (long long)f->silent_lines, (long long)all);
+    if (f->silent_lines && f->looked_quiet)
+        MARK(v, word(SAY_VOICE_AND));
     if (f->looked_quiet)
-        EVIDENCE(v, "%s %lld of %lld that were looked at are silent for more than half of their time",
-                 f->silent_lines ? ", and" : ":", (long long)f->looked_quiet, (long long)f->looked);
-    EVIDENCE(v, ".");
-    ADVICE(v, "Listen to those named. Record them again, or take their lines out; where speech has long "
-              "pauses before or after, trim_silence: true and a smaller trim_top_db cut them off.");
+        EVIDENCE(v, SAY_VOICE_SILENCE_HALF, (long long)f->looked_quiet, (long long)f->looked);
+    MARK(v, ".");
+    ADVICE(v, SAY_VOICE_SILENCE_ADVICE);
     return 1;
 }
 
@@ -219,14 +237,9 @@ static int find_clipping(VoiceFinding *v, const VoiceFacts *f)
     double share = f->looked ? (double)f->looked_clipped / (double)f->looked : (double)NAN;
     if (!is_bad(LIMIT_VOICE_CLIPPED, share))
         return 0;
-    EVIDENCE(v,
-             "%.0f %% of the recordings are clipped (%lld of %lld that were looked at; %.2f %% of all "
-             "samples are cut off).",
-             100 * share, (long long)f->looked_clipped, (long long)f->looked, 100 * f->clipped_samples);
-    ADVICE(
-        v,
-        "The voice will learn the rattle. Take the recordings from a source before the level was raised, or "
-        "record with less gain; turning the volume down afterwards does not bring back what was cut off.");
+    EVIDENCE(v, SAY_VOICE_CLIPPING, 100 * share, (long long)f->looked_clipped, (long long)f->looked,
+             100 * f->clipped_samples);
+    ADVICE(v, SAY_VOICE_CLIPPING_ADVICE);
     return 1;
 }
 
@@ -236,14 +249,11 @@ static int find_few_clips(VoiceFinding *v, const VoiceFacts *f)
     const double minutes = f->seconds / 60;
     if (!f->clips || (!is_bad(LIMIT_VOICE_CLIPS, (double)f->clips) && !is_bad(LIMIT_VOICE_MINUTES, minutes)))
         return 0;
-    EVIDENCE(v, "There %s %lld clip%s, %.1f minutes of speech", f->clips == 1 ? "is" : "are",
-             (long long)f->clips, plural((uint64_t)f->clips), minutes);
+    say_count(v->evidence, sizeof v->evidence, SAY_VOICE_FEW, f->clips, (long long)f->clips, minutes);
     if (f->rare_sounds)
-        EVIDENCE(v, "; %d of %d phonemes occur fewer than %d times", f->rare_sounds, f->sounds, VOICE_RARE);
-    EVIDENCE(v, ".");
-    ADVICE(v, "Expect a voice that resembles the speaker and stumbles over words it has not seen, and judge "
-              "it by what is understood, not by its loss. A voice for any text wants an hour or more, with "
-              "every sound many times.");
+        EVIDENCE(v, SAY_VOICE_RARE, f->rare_sounds, f->sounds, VOICE_RARE);
+    MARK(v, ".");
+    ADVICE(v, SAY_VOICE_FEW_ADVICE);
     return 1;
 }
 
@@ -297,23 +307,16 @@ static int find_loss(VoiceFinding *v, const VoiceFacts *f)
         highest = fmax(highest, f->train[i].lr);
     v->step = last->step;
     if (astray)
-        EVIDENCE(
-            v,
-            "The training has gone astray: the loss is %.4g at step %lld, far over that of a network that "
-            "knows nothing",
-            last->loss, (long long)last->step);
+        EVIDENCE(v, SAY_VOICE_ASTRAY, last->loss, (long long)last->step);
     else
-        EVIDENCE(v, "The loss does not fall: it was %.4g at step %lld and is %.4g at step %lld", first->loss,
-                 (long long)first->step, last->loss, (long long)last->step);
+        EVIDENCE(v, SAY_VOICE_STUCK, first->loss, (long long)first->step, last->loss, (long long)last->step);
     if (isfinite(highest))
-        EVIDENCE(v, "; the highest learning rate was %.3g", highest);
-    EVIDENCE(v, ".");
+        EVIDENCE(v, SAY_VOICE_HIGHEST_RATE, highest);
+    MARK(v, ".");
     if (astray)
-        ADVICE(v, "The learning rate is too high. Begin anew in another --checkpoint-dir with the preset's "
-                  "learning_rate, or a third of yours; a longer warmup_steps helps too.");
+        ADVICE(v, SAY_VOICE_ASTRAY_ADVICE);
     else
-        ADVICE(v, "Begin anew in another --checkpoint-dir with the preset's learning_rate (leave the setting "
-                  "out). If that does not help, the texts may belong to other recordings.");
+        ADVICE(v, SAY_VOICE_STUCK_ADVICE);
     return 1;
 }
 
@@ -327,22 +330,19 @@ static int find_alignment(VoiceFinding *v, const VoiceFacts *f)
         return 0;
     if (is_astray(f) || is_stuck(f)) /* its consequence */
         return 0;
-    EVIDENCE(v, "The network does not know which sound belongs to which symbol: ");
+    EVIDENCE(v, SAY_VOICE_UNALIGNED);
     if (isfinite(share))
-        EVIDENCE(v, "a recording fits its own text hardly better than another clip's (by %.1f %%)",
-                 100 * share);
+        EVIDENCE(v, SAY_VOICE_OWN_TEXT, 100 * share);
     else
-        EVIDENCE(v,
-                 "the distance of recordings from what it expects of their symbols is %.2f, 1 is that of "
-                 "knowing nothing",
-                 cost);
+        EVIDENCE(v, SAY_VOICE_DISTANCE, cost);
     if (is_bad(LIMIT_VOICE_ONES, f->ones))
-        EVIDENCE(v, ", and %.0f %% of the symbols have one frame", 100 * f->ones);
-    EVIDENCE(v, v->step >= 0 ? ", at step %lld." : ".", (long long)v->step);
-    ADVICE(v,
-           "%sMake sure that the texts belong to the recordings (a list that is shifted by one line is "
-           "enough) and that `language` is theirs. Then train longer, with batches of 16 clips or more.",
-           is_young(f) ? "The run is young: train on. If this stays: " : "");
+        EVIDENCE(v, SAY_VOICE_ONES, 100 * f->ones);
+    if (v->step >= 0)
+        EVIDENCE(v, SAY_VOICE_AT_STEP, (long long)v->step);
+    MARK(v, ".");
+    if (is_young(f))
+        ADVICE(v, SAY_VOICE_YOUNG);
+    ADVICE(v, SAY_VOICE_UNALIGNED_ADVICE);
     return 1;
 }
 
@@ -355,23 +355,14 @@ static int find_durations(VoiceFinding *v, const VoiceFacts *f)
     if (!isfinite(f->own_text) || is_bad(LIMIT_VOICE_OWN_TEXT, f->own_text))
         return 0;
     if (collapsed || is_bad(LIMIT_VOICE_HELD, f->held)) {
-        EVIDENCE(v,
-                 "The durations have collapsed: %.0f %% of the symbols have one frame, and a tenth of the "
-                 "symbols has %.0f %% of all frames (%.1f frames a symbol on the average).",
-                 100 * f->ones, 100 * f->held, f->frames_per_symbol);
-        ADVICE(v,
-               "Look at the alignment of some clips with `myxtts align`. Long pauses inside of recordings, "
-               "texts with words that are not spoken and music do this: cut them out, then train anew.");
+        EVIDENCE(v, SAY_VOICE_COLLAPSED, 100 * f->ones, 100 * f->held, f->frames_per_symbol);
+        ADVICE(v, SAY_VOICE_COLLAPSED_ADVICE);
         return 1;
     }
     if (f->predicted_clips < PREDICTED_CLIPS || !is_bad(LIMIT_VOICE_DURATIONS, f->duration_explained))
         return 0;
-    EVIDENCE(v,
-             "The predicted durations are nearly the same for all symbols: they explain %.0f %% of how the "
-             "real ones differ (%lld clips).",
-             100 * fmax(0, f->duration_explained), (long long)f->predicted_clips);
-    ADVICE(v,
-           "The voice would speak like a metronome. Train longer; if it stays, raise duration_loss_weight.");
+    EVIDENCE(v, SAY_VOICE_METRONOME, 100 * fmax(0, f->duration_explained), (long long)f->predicted_clips);
+    ADVICE(v, SAY_VOICE_METRONOME_ADVICE);
     return 1;
 }
 
@@ -384,24 +375,15 @@ static int find_pitch(VoiceFinding *v, const VoiceFacts *f)
     if (f->predicted_clips >= PREDICTED_CLIPS && isfinite(f->pitch_explained)) {
         if (!is_bad(LIMIT_VOICE_PITCH, f->pitch_explained))
             return 0;
-        EVIDENCE(v,
-                 "The melody is not learned: the predicted pitch explains %.0f %% of how the real one moves "
-                 "(%lld clips).",
-                 100 * fmax(0, f->pitch_explained), (long long)f->predicted_clips);
+        EVIDENCE(v, SAY_VOICE_FLAT, 100 * fmax(0, f->pitch_explained), (long long)f->predicted_clips);
     } else {
         const VoicePoint *p = f->validation_count ? &f->validation[f->validation_count - 1] : NULL;
         double error = p ? p->terms[TERM_PITCH] / f->weight[TERM_PITCH] : (double)NAN;
         if (is_young(f) || !(error >= f->pitch_variance))
             return 0;
-        EVIDENCE(v,
-                 "The melody is not learned: at step %lld the error of the predicted pitch is %.3f a frame, "
-                 "and %.3f if the speaker's mean were said for every symbol.",
-                 (long long)p->step, error, f->pitch_variance);
+        EVIDENCE(v, SAY_VOICE_FLAT_STEP, (long long)p->step, error, f->pitch_variance);
     }
-    ADVICE(
-        v,
-        "The voice would sound flat. Train longer; if it stays, raise pitch_loss_weight, and listen whether "
-        "the recordings hold a single voice without music or noise: their pitch must be found first.");
+    ADVICE(v, SAY_VOICE_FLAT_ADVICE);
     return 1;
 }
 
@@ -447,17 +429,12 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
         if (rise[k] > rise[most])
             most = k;
     v->step = p[best].step;
-    EVIDENCE(
-        v,
-        "The voice learns its clips by heart since step %lld: the loss of held-out clips was %.4f there and "
-        "has been %.4f in the last %d validations (%+.1f %%), while the training loss went from %.4f to %.4f",
-        (long long)p[best].step, p[best].loss, last, LATER, 100 * (last / p[best].loss - 1), before, now);
+    EVIDENCE(v, SAY_VOICE_BY_HEART, (long long)p[best].step, p[best].loss, last, LATER,
+             100 * (last / p[best].loss - 1), before, now);
     if (rise[most] > 0)
-        EVIDENCE(v, "; most of the rise is in %s", loss_term_name((LossTerm)most));
-    EVIDENCE(v, ".");
-    ADVICE(v, "More recordings help most, then a smaller model_size or more dropout. Speak with "
-              "best.safetensors: it is chosen by how close it sounds to the recordings, not by this loss; "
-              "early_stopping_patience ends a run by itself when it sounds no better.");
+        EVIDENCE(v, SAY_VOICE_RISES_MOST, loss_term_name((LossTerm)most));
+    MARK(v, ".");
+    ADVICE(v, SAY_VOICE_BY_HEART_ADVICE);
     return 1;
 }
 
@@ -473,31 +450,23 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
     const double error = sqrt(fmin(a, 1) * fmax(0, 1 - a) / n + b * fmax(0, 1 - b) / m);
     if (is_bad(LIMIT_VOICE_DEAF, b) && h->recordings_words >= JUDGED_WORDS) {
         v->step = h->step;
-        EVIDENCE(v,
-                 "The judge hardly understands the recordings themselves: of their %lld words it heard %lld "
-                 "wrong (%.0f %%). What it hears of the voice (%.0f %% wrong) tells nothing then.",
-                 (long long)h->recordings_words, (long long)h->recordings_words_wrong, 100 * b, 100 * a);
-        ADVICE(v, "Listen to some recordings with their texts before you. Texts of other clips do this, as "
-                  "do noise, a wrong sample rate, and a language that the judge does not know.");
+        EVIDENCE(v, SAY_VOICE_DEAF, (long long)h->recordings_words, (long long)h->recordings_words_wrong,
+                 100 * b, 100 * a);
+        ADVICE(v, SAY_VOICE_DEAF_ADVICE);
         return 1;
     }
     if (!is_bad(LIMIT_VOICE_WORDS, a - b) || a - b < SURE * error)
         return 0;
     v->step = h->step;
-    EVIDENCE(v,
-             "Of %lld words the judge heard %lld wrong (%.1f %%); of the recordings' own %lld words %lld "
-             "(%.1f %%).",
-             (long long)h->words, (long long)h->words_wrong, 100 * a, (long long)h->recordings_words,
-             (long long)h->recordings_words_wrong, 100 * b);
+    EVIDENCE(v, SAY_VOICE_WORDS, (long long)h->words, (long long)h->words_wrong, 100 * a,
+             (long long)h->recordings_words, (long long)h->recordings_words_wrong, 100 * b);
     if (isfinite(h->length_ratio) && fabs(log(h->length_ratio)) > 0.2)
-        EVIDENCE(v, " It speaks for %.2f times as long as the recordings.", h->length_ratio);
+        EVIDENCE(v, SAY_VOICE_LENGTH, h->length_ratio);
     const VoiceHeard *first = &f->heard[0];
     const double then = first->words > 0 ? (double)first->words_wrong / (double)first->words : (double)NAN;
     if (f->heard_count > 1 && then - a > 0.05)
-        ADVICE(v, "It was %.0f %% at step %lld and gets better: train on. ", 100 * then,
-               (long long)first->step);
-    ADVICE(v, "Listen to some sentences. See the other findings first, if there are any; then train longer, "
-              "on more recordings, or with a larger model_size.");
+        ADVICE(v, SAY_VOICE_BETTER, 100 * then, (long long)first->step);
+    ADVICE(v, SAY_VOICE_WORDS_ADVICE);
     return 1;
 }
 
@@ -507,12 +476,9 @@ static int find_texts(VoiceFinding *v, const VoiceFacts *f)
     if (!f->suspects)
         return 0;
     v->step = newest_step(f);
-    EVIDENCE(v,
-             "%lld of %zu lines have a text that does not seem to be what is said: it fits the recording "
-             "hardly better than another clip's does. The clearest is %s.",
-             (long long)f->suspects, f->clip_count, f->clip[0].id ? f->clip[0].id : "not named");
-    ADVICE(v, "Listen to the clips in the list (worst first) and put their text right or take their lines "
-              "out: they teach wrong sounds.");
+    EVIDENCE(v, SAY_VOICE_TEXTS, (long long)f->suspects, f->clip_count,
+             f->clip[0].id ? f->clip[0].id : word(SAY_VOICE_NOT_NAMED));
+    ADVICE(v, SAY_VOICE_TEXTS_ADVICE);
     return 1;
 }
 

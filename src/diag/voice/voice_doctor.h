@@ -28,7 +28,8 @@ typedef enum {
     VOICE_FEW_CLIPS,
     VOICE_CAUSE_COUNT
 } VoiceCause;
-const char *voice_cause_name(VoiceCause c); /* "sample_rate", for JSON */
+const char *voice_cause_name(VoiceCause c);  /* "sample_rate", for JSON */
+const char *voice_cause_shown(VoiceCause c); /* as people read it */
 
 /* A line or a validation of log.jsonl: weighted loss per frame. */
 typedef struct VoicePoint {
@@ -114,8 +115,8 @@ int voice_suspects(VoiceFacts *f, Err *err);
 
 typedef struct VoiceFinding {
     VoiceCause cause;
-    char evidence[400]; /* sentences with numbers */
-    char advice[400];
+    char evidence[900]; /* sentences with numbers */
+    char advice[900];
     int64_t step; /* where it began or was seen; -1: it does not depend on the step */
 } VoiceFinding;
 

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/plural.h"
+#include "base/words/words.h"
 #include "train/log/run_log.h"
 
 /* What the caller has measured itself joins what the log says. */
@@ -173,21 +173,29 @@ json_t *voice_report_json(const VoiceReport *r)
 
 /* --- text --- */
 
+/* The name of a line. */
+static void begin_row(Buf *out, Word name)
+{
+    buf_str(out, "  ");
+    words_column(out, word(name), 13);
+}
+
 /* One line for each source of facts. */
 static void say_recordings(Buf *out, const VoiceFacts *f)
 {
-    buf_printf(out, "  %-12s %lld clip%s, %.1f minutes", "recordings", (long long)f->clips,
-               plural((uint64_t)f->clips), f->seconds / 60);
+    char row[600];
+    begin_row(out, SAY_VOICE_RECORDINGS);
+    say_count(row, sizeof row, SAY_VOICE_ROW_CLIPS, f->clips, (long long)f->clips, f->seconds / 60);
     if (isfinite(f->sounds_per_s))
-        buf_printf(out, ", %.1f phonemes a second", f->sounds_per_s);
+        say_more(row, sizeof row, SAY_VOICE_ROW_RATE, f->sounds_per_s);
     if (isfinite(f->f0))
-        buf_printf(out, ", %.0f Hz", f->f0);
+        say_more(row, sizeof row, SAY_VOICE_ROW_HZ, f->f0);
     if (f->looked)
-        buf_printf(out, "; of %lld looked at %lld are mostly silence, %lld clipped", (long long)f->looked,
-                   (long long)f->looked_quiet, (long long)f->looked_clipped);
+        say_more(row, sizeof row, SAY_VOICE_ROW_LOOKED, (long long)f->looked, (long long)f->looked_quiet,
+                 (long long)f->looked_clipped);
     if (f->silent_lines)
-        buf_printf(out, "; %lld silent ones were left out", (long long)f->silent_lines);
-    buf_str(out, "\n");
+        say_more(row, sizeof row, SAY_VOICE_ROW_SILENT, (long long)f->silent_lines);
+    buf_printf(out, "%s\n", row);
 }
 
 /* The newest of both curves, and the lowest of validation. */
@@ -195,56 +203,70 @@ static void say_losses(Buf *out, const VoiceFacts *f)
 {
     const VoicePoint *t = f->train_count ? &f->train[f->train_count - 1] : NULL;
     const VoicePoint *v = f->validation_count ? &f->validation[f->validation_count - 1] : NULL;
-    buf_printf(out, "  %-12s", "losses");
+    begin_row(out, SAY_VOICE_LOSSES);
     if (t)
-        buf_printf(out, " training %.4f at step %lld", t->loss, (long long)t->step);
+        buf_say(out, SAY_VOICE_ROW_TRAINING, t->loss, (long long)t->step);
     if (v) {
         /* The lowest so far tells whether the newest is still getting better. */
         const VoicePoint *best = v;
         for (size_t i = 0; i < f->validation_count; i++)
             if (f->validation[i].loss < best->loss)
                 best = &f->validation[i];
-        buf_printf(out, "%s held-out clips %.4f", t ? "," : "", v->loss);
+        if (t)
+            buf_printf(out, "%s ", word(SAY_COMMA));
+        buf_say(out, SAY_VOICE_ROW_HELD_OUT, v->loss);
         if (v->step >= 0)
-            buf_printf(out, " at step %lld (lowest %.4f at %lld)", (long long)v->step, best->loss,
-                       (long long)best->step);
+            buf_say(out, SAY_VOICE_ROW_LOWEST, (long long)v->step, best->loss, (long long)best->step);
     }
-    buf_str(out, t || v ? "\n" : " none in the log\n");
+    buf_printf(out, "%s\n", t || v ? "" : word(SAY_VOICE_ROW_NO_LOSS));
 }
 
 static void say_alignment(Buf *out, const VoiceFacts *f)
 {
-    buf_printf(out, "  %-12s distance %.2f, %.1f %% less than with the text of another clip (%zu clip%s)\n",
-               "alignment", f->cost, 100 * f->own_text, f->clip_count, plural(f->clip_count));
-    buf_printf(out,
-               "  %-12s %.1f frames a symbol; %.0f %% of the symbols have one, the longest tenth has %.0f %% "
-               "of all\n",
-               "durations", f->frames_per_symbol, 100 * f->ones, 100 * f->held);
-    if (f->predicted_clips)
-        buf_printf(
-            out, "  %-12s %.0f %% of how durations differ and %.0f %% of how the pitch moves, %lld clip%s\n",
-            "predicted", 100 * f->duration_explained, 100 * f->pitch_explained, (long long)f->predicted_clips,
-            plural((uint64_t)f->predicted_clips));
+    char row[400];
+    begin_row(out, SAY_VOICE_ALIGNMENT);
+    say_count(row, sizeof row, SAY_VOICE_ROW_ALIGNMENT, f->clip_count, f->cost, 100 * f->own_text,
+              f->clip_count);
+    buf_printf(out, "%s\n", row);
+    begin_row(out, SAY_VOICE_DURATIONS_ROW);
+    buf_say(out, SAY_VOICE_ROW_DURATIONS, f->frames_per_symbol, 100 * f->ones, 100 * f->held);
+    buf_str(out, "\n");
+    if (!f->predicted_clips)
+        return;
+    begin_row(out, SAY_VOICE_PREDICTED);
+    say_count(row, sizeof row, SAY_VOICE_ROW_PREDICTED, f->predicted_clips, 100 * f->duration_explained,
+              100 * f->pitch_explained, (long long)f->predicted_clips);
+    buf_printf(out, "%s\n", row);
 }
 
 /* What matters most, also when nobody has listened. */
 static void say_heard(Buf *out, const VoiceFacts *f)
 {
     const VoiceHeard *h = f->heard_count ? &f->heard[f->heard_count - 1] : NULL;
+    begin_row(out, SAY_VOICE_WORDS_ROW);
     if (h && h->words > 0 && h->recordings_words > 0)
-        buf_printf(
-            out, "  %-12s %.1f %% of %lld words were heard wrong, of the recordings %.1f %% (step %lld)\n",
-            "words", 100.0 * (double)h->words_wrong / (double)h->words, (long long)h->words,
-            100.0 * (double)h->recordings_words_wrong / (double)h->recordings_words, (long long)h->step);
+        buf_say(out, SAY_VOICE_ROW_WORDS, 100.0 * (double)h->words_wrong / (double)h->words,
+                (long long)h->words, 100.0 * (double)h->recordings_words_wrong / (double)h->recordings_words,
+                (long long)h->step);
     else
-        buf_printf(out, "  %-12s not measured: whether the voice can be understood is not known\n", "words");
+        buf_say(out, SAY_VOICE_ROW_UNHEARD);
+    buf_str(out, "\n");
+}
+
+/* Where nothing is found it is said where nobody looked. */
+static void say_nothing_found(Buf *out, const VoiceReport *r)
+{
+    buf_printf(out, "  %s%s%s%s%s\n", word(SAY_VOICE_NO_FINDINGS), r->has_log ? word(SAY_VOICE_SAW_LOG) : "",
+               r->has_corpus ? word(SAY_VOICE_SAW_RECORDINGS) : "",
+               r->has_alignment ? word(SAY_VOICE_SAW_ALIGNMENT) : "",
+               word(r->facts.heard_count ? SAY_VOICE_SAW_WORDS : SAY_VOICE_NOBODY));
 }
 
 /* Numbers first, then what is wrong. */
 void voice_report_text(Buf *out, const VoiceReport *r)
 {
     const VoiceFacts *f = &r->facts;
-    buf_str(out, "VOICE\n");
+    buf_printf(out, "%s\n", word(SAY_VOICE_TITLE));
     if (r->has_corpus)
         say_recordings(out, f);
     if (r->has_log || f->validation_count)
@@ -252,14 +274,12 @@ void voice_report_text(Buf *out, const VoiceReport *r)
     if (r->has_alignment)
         say_alignment(out, f);
     say_heard(out, f);
-    buf_str(out, "\nFINDINGS\n");
+    buf_printf(out, "\n%s\n", word(SAY_VOICE_FINDINGS));
     for (int i = 0; i < r->count; i++)
-        buf_printf(out, "  %d. %s: %s\n     %s\n", i + 1, voice_cause_name(r->findings[i].cause),
+        buf_printf(out, "  %d. %s: %s\n     %s\n", i + 1, voice_cause_shown(r->findings[i].cause),
                    r->findings[i].evidence, r->findings[i].advice);
     if (!r->count)
-        buf_printf(out, "  none in what was looked at:%s%s%s%s\n", r->has_log ? " the log," : "",
-                   r->has_corpus ? " the recordings," : "", r->has_alignment ? " the alignment," : "",
-                   f->heard_count ? " the words" : " but nobody listened");
+        say_nothing_found(out, r);
 }
 
 /* --- the list --- */
