@@ -86,7 +86,7 @@ def speak_page(p):
         order.append(b.value("document.activeElement.id || document.activeElement.textContent.trim()"))
         if order[-1] == "speak":
             break
-    same("tabulator_goes_through_the_form", order, ["To the content", "myxtts", "Speak", "Runs", "language", "theme", "text", "voice", "speaker",
+    same("tabulator_goes_through_the_form", order, ["Skip to content", "myxtts", "Speak", "Runs", "language", "theme", "text", "voice", "speaker",
                                                     "speed", "pitch", "choose", "record", "speak"])
     same("controls_have_names", p.names(), [])
     p.put_text(TEXT)
@@ -196,7 +196,7 @@ def references(p, folder):
     b.until("document.getElementById('record').getAttribute('aria-pressed') === 'true'", 10)
     b.pump(1.2)
     b.enter()
-    verdict("a_microphone_is_heard", p.status_has("own recording", 10, "reference-about"), p.get("reference-about") + p.get("error"))
+    verdict("a_microphone_is_heard", p.status_has("your recording", 10, "reference-about"), p.get("reference-about") + p.get("error"))
     p.focus("remove")
     b.enter()
 

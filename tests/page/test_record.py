@@ -172,7 +172,7 @@ def enough(p, folder, server):
     server.start()
     p.b.open(p.base + "/record")
     verdict("five_minutes_are_enough", p.status_has("^5[.][0-9] minutes are enough", 20, "then") and not p.get("command-row", "hidden"), p.get("then"))
-    verdict("the_log_says_so_too", f"minutes are enough to begin: myxtts train {folder}" in bytes_of(server.log).decode(), bytes_of(server.log))
+    verdict("the_log_says_so_too", f"minutes are enough to start: myxtts train {folder}" in bytes_of(server.log).decode(), bytes_of(server.log))
 
 
 def looks(p):
