@@ -1,4 +1,4 @@
-"""libmyxtts.so: finding it, its structures and functions as src/lib/myxtts.h has them, errors as exceptions, lines for the log.
+"""libmyxtts.so: finds it, declares the structures and functions of src/lib/myxtts.h, turns errors into exceptions and log lines into logging.
 
 The library is looked for at $MYXTTS_LIBRARY; beside this file or in lib beside it, where wheels put it; in the folder build of the source
 tree that this file is in; and where the system finds libraries. It is loaded when it is first needed.
@@ -174,7 +174,7 @@ def library_version() -> str:
 # ---- arguments and lines ----
 
 def text_of(key: str, value: Any) -> str:
-    """The value of a setting as the configuration writes it."""
+    """A setting's value as text, in the form of the configuration file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
@@ -183,13 +183,13 @@ def text_of(key: str, value: Any) -> str:
 
 
 def pairs(settings: "dict[str, Any]") -> Any:
-    """Settings as the library takes them: key, value, ..., NULL. None is left out: it stands for the default."""
+    """Settings in the library's form: key, value, ..., NULL. A value of None means the default and is left out."""
     flat = [t.encode() for k, v in settings.items() if v is not None for t in (k, text_of(k, v))]
     return (c_char_p * (len(flat) + 1))(*flat, None)
 
 
 def finish(call: Callable[[], None]) -> None:
-    """For __del__, where Python drops exceptions: a Ctrl-C that comes in the middle is raised afterwards. call: may be begun again."""
+    """For __del__, where Python drops exceptions: a Ctrl-C in the middle is raised afterwards. call: must be safe to repeat."""
     interrupted = False
     while True:
         try:
@@ -205,7 +205,7 @@ _open_at_exit: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
 def close_at_exit(handle: Any) -> None:
-    """Closed before Python ends, unless it is gone by then: threads of the library must not hand lines to an interpreter that is gone."""
+    """Closed before Python exits, if it still exists: the library's threads must not log to an interpreter that is gone."""
     _open_at_exit.add(handle)
 
 
@@ -220,7 +220,7 @@ def encoded(value: Any) -> Optional[bytes]:
 
 
 def log_function() -> Any:
-    """Hands lines of the library to the module logging. Whoever passes it on keeps it alive."""
+    """Passes the library's log lines to the module logging. The caller must keep the result alive."""
     levels: "dict[int, Callable[..., None]]" = {0: _log.error, 1: _log.warning}
 
     def log(_arg: Any, level: int, line: bytes) -> None:

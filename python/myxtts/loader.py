@@ -53,7 +53,7 @@ class Report(Dict[str, Any]):
 
 
 class _Hold:
-    """A batch of the library, which writes it here itself. It is given back when the last reference to this goes."""
+    """A batch of the library, which fills this in itself. It is released when the last reference to this goes."""
 
     __slots__ = ("handle", "stream", "__weakref__")
 
@@ -79,7 +79,7 @@ _ends: Dict[int, _End] = {}
 
 
 class _Memory:
-    """Memory of a batch as numpy reads it. The array that is made of it keeps the batch."""
+    """Memory of a batch in a form that numpy reads. The resulting array keeps the batch alive."""
 
     def __init__(self, hold: _Hold, a: CArray) -> None:
         self._hold = hold
@@ -183,7 +183,7 @@ class Batch:
         return list(self._loader._names)
 
     def __len__(self) -> int:
-        """How many utterances it has."""
+        """The number of utterances."""
         a = CArray()
         self._loader._lib.myxtts_batch_array(self._held().handle, 0, byref(a))
         return int(a.shape[0])
@@ -196,8 +196,8 @@ class Batch:
         return [ctypes.string_at(address, n).decode(errors="replace") for address, n in rows]
 
     def release(self) -> None:
-        """Gives the memory back, as dropping the batch does, once the arrays that somebody keeps are gone. On a GPU it is used again
-        only when the work that was enqueued until then is done."""
+        """Returns the memory, as dropping the batch does, once all arrays that are still in use are gone. On a GPU it is reused
+        only when the work enqueued so far is done."""
         for name in self._loader._names:
             self.__dict__.pop(name, None)
         self._hold = None
@@ -254,7 +254,7 @@ class Loader:
                  ranks: int = 0, framework: Optional[str] = None, stream: Union[int, Callable[[], int], None] = None,
                  **settings: Any) -> None:
         if framework not in (None, "torch", "numpy"):
-            raise Error(f"there is no framework '{framework}'; there are torch and numpy")
+            raise Error(f"unknown framework '{framework}'; use torch or numpy")
         self._handle: Optional[int] = None
         self._lib = library()
         self._process = os.getpid()
@@ -313,7 +313,7 @@ class Loader:
             raise error.exception()
 
     def close(self) -> None:
-        """Ends its threads. Batches that are held stay as they are. Whoever waits for one gets an Error."""
+        """Ends its threads. Batches that are still held remain valid. A thread that waits for a batch gets an Error."""
         if self._process != os.getpid():
             return
         with self._closing:
@@ -324,7 +324,7 @@ class Loader:
             self._leave()
 
     def _leave(self) -> None:
-        """With the lock. A signal handler may have closed it in the middle of a call: that one is to end first."""
+        """Called with the lock held. A signal handler may have closed the loader in the middle of a call, which must end first."""
         if self._using or self._leaving is None:
             return
         handle, self._leaving = self._leaving, None
@@ -355,7 +355,7 @@ class Loader:
         if self._handle is None:
             raise Error("the loader is closed")
         if self._process != os.getpid():
-            raise Error("the loader was opened by another process", "open it in the process that uses it")
+            raise Error("the loader was opened by another process", "open it again in this process")
         return self._handle
 
     def _torch(self) -> Any:
@@ -418,7 +418,7 @@ class Loader:
     # ---- state ----
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where the loader stands: behind the last batch that it has given out. Small and picklable; goes into a checkpoint."""
+        """The loader's position: after the last batch that it returned. Small and picklable, meant for checkpoints."""
         state = CState()
         with self._use():
             self._lib.myxtts_loader_state(self._opened(), byref(state))
@@ -428,7 +428,7 @@ class Loader:
         return {"epoch": state.epoch, "index": state.index, "seed": state.seed, "data": state.data.decode()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Goes on from there with the very same batches. An Error if data or settings are others, so that there is no "there"."""
+        """Continues from there with exactly the same batches. An Error if data or settings have changed."""
         try:
             c = CState(int(state["epoch"]), int(state["index"]), int(state["seed"]), str(state["data"]).encode())
         except (KeyError, TypeError, ValueError) as e:
@@ -439,15 +439,15 @@ class Loader:
             self._waiting.clear()
 
     def pause(self) -> None:
-        """What follows until the next batch is no step, and report() does not count it: validation, saving. A `for` loop that comes to
-        the end of the epoch has said so already."""
+        """Says that the time until the next batch (validation, saving) is not part of a step for report(). A `for` loop that reaches
+        the end of the epoch does this itself."""
         if self._handle is not None and self._process == os.getpid():
             with self._lock:
                 self._lib.myxtts_loader_pause(self._handle)
 
     def report(self) -> Report:
-        """What holds training up, by the times of the batches so far. A step is the time from one batch to the moment when the next
-        one is asked for. An Error while there are too few batches to judge (some twenty)."""
+        """What slows training down, judged by the times of the batches so far. A step lasts from one batch to the request for the next
+        one. An Error as long as there are too few batches to judge (about twenty)."""
         with self._use():
             text = self._lib.myxtts_loader_report(self._opened(), byref(self._error))
             if not text:

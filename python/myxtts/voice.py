@@ -20,7 +20,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class LeftOut(NamedTuple):
-    """A piece of a text that is left out because nothing can speak it: a private character, kanji in Japanese text."""
+    """A piece of a text that is left out because it cannot be spoken: a private character, kanji in Japanese text."""
 
     at: int  #: characters of the text before it
     text: str
@@ -35,7 +35,7 @@ class Mark(NamedTuple):
 
 
 class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
-    """A text on its way to sound: float32 arrays, one after the other, as soon as they are made.
+    """A text being spoken: float32 arrays, one after the other, as soon as they are made.
 
     At most a few seconds are made before they are asked for. close() ends it in the middle, as dropping it does.
     left_out: what is not heard of the text, complete at its end and nearly always before the first piece.
@@ -71,7 +71,7 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
                         raise Error("the voice is closed")
                     raise StopIteration
                 if self._process != os.getpid():
-                    raise Error("the voice was opened by another process", "open it in the process that uses it")
+                    raise Error("the voice was opened by another process", "open it again in this process")
                 self._inside = threading.get_ident()
                 try:
                     rc = self._lib.myxtts_speech_poll(self._speaking, byref(samples), byref(count), _TICK, byref(self._error))
@@ -90,7 +90,7 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
                     raise self._error.exception()
 
     def _note(self) -> None:
-        """Adds what was not known to be left out, and marks."""
+        """Adds newly known losses and marks."""
         for i in range(len(self.marks), self._lib.myxtts_speech_mark_count(self._speaking)):
             mark = CMark()
             if self._lib.myxtts_speech_mark(self._speaking, i, byref(mark)):
@@ -114,7 +114,7 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
             self._voice._leave()
 
     def close(self) -> None:
-        """Nothing more is made of it."""
+        """Stops speaking."""
         with self._lock:
             self._closing = True
             if self._inside is None:  # else a signal handler calls this in the middle of __next__, which will end it
@@ -188,7 +188,7 @@ class Voice:
         """The sound of a text, piece by piece, while it is made: float32 arrays in [-1, 1]. The arguments are those of say()."""
         for name, value in (("text", text), ("speaker", speaker or ""), ("language", language or ""), ("text_format", text_format)):
             if not isinstance(value, str):
-                raise TypeError(f"the {name} is to be a str, and is {type(value).__name__}")
+                raise TypeError(f"{name} must be a str, not {type(value).__name__}")
         manner = CManner(size=ctypes.sizeof(CManner), speaker=None if speaker is None else speaker.encode(),
                          reference=encoded(reference), speed=speed, pitch=pitch,
                          language=None if language is None else language.encode(), force_language=force_language,
@@ -217,7 +217,7 @@ class Voice:
         return np.concatenate(made) if made else np.zeros(0, np.float32)
 
     def save(self, path: Path, audio: Any) -> None:
-        """Writes sound of this voice into a file; its ending chooses .wav, .flac, .ogg or .mp3."""
+        """Writes sound of this voice to a file; the extension chooses .wav, .flac, .ogg or .mp3."""
         samples, error = np.ascontiguousarray(audio, np.float32), CError()
         if samples.ndim != 1:
             raise Error(f"sound is an array of one dimension, and this has {samples.ndim}")
@@ -256,7 +256,7 @@ class Voice:
         if self._handle is None:
             raise Error("the voice is closed")
         if self._process != os.getpid():
-            raise Error("the voice was opened by another process", "open it in the process that uses it")
+            raise Error("the voice was opened by another process", "open it again in this process")
         return self._handle
 
     def __enter__(self) -> "Voice":
@@ -273,4 +273,4 @@ class Voice:
         return f"<myxtts.Voice: {self.sample_rate} Hz, {len(self.speakers)} speaker{'' if len(self.speakers) == 1 else 's'}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a voice cannot be pickled; open it in the process that uses it")
+        raise TypeError("a voice cannot be pickled; open it again in this process")

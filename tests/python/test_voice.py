@@ -218,7 +218,7 @@ kept = Told({CHECKPOINT!r}, device="cpu", rounds=4)
 
     def test_what_is_no_text_is_told(self):
         for wrong in ({"text": None}, {"text": b"Yes."}, {"text": "Yes.", "speaker": 1}):
-            with self.assertRaisesRegex(TypeError, "is to be a str"):
+            with self.assertRaisesRegex(TypeError, "must be a str"):
                 self.voice.say(**wrong)
 
     def test_save(self):
