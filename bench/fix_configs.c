@@ -427,7 +427,7 @@ static void make(File *f, uint64_t seed)
     }
     if (chance(f, 10)) {
         Line *l = line(f);
-        defect(f, l, "outside of a section", "adam_eps");
+        defect(f, l, "not in any section", "adam_eps");
         f->moves = 1;
         buf_str(&l->text, "adam_eps: 1e-7");
         tail(f, l);

@@ -516,7 +516,7 @@ static int take_options(Bench *b, int argc, char **argv)
     while (optind < argc && b->more_count < MORE)
         b->more[b->more_count++] = argv[optind++];
     if (!b->checkpoint && !b->url)
-        return usage("--checkpoint RUN is needed, what `myxtts train` wrote, or --url");
+        return usage("--checkpoint RUN is needed, the folder that `myxtts train` wrote, or --url");
     if (b->url && take_url(b))
         return usage("--url is written http://127.0.0.1:8000");
     if (!(b->seconds > 0) || b->texts < 1 || (b->requests && b->requests <= MEMORY_FIRST))

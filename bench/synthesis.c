@@ -410,7 +410,7 @@ static int parse_options(Options *o, int argc, char **argv, Err *err)
     if (rc)
         return rc;
     if (!o->checkpoint)
-        return err_set(err, ERR_USAGE, "--checkpoint RUN is needed, what `myxtts train` wrote");
+        return err_set(err, ERR_USAGE, "--checkpoint RUN is needed, the folder that `myxtts train` wrote");
     /* Not `auto`: the limits are those of a device, and synth does not tell which one it took. */
     if (strcmp(o->device, "cpu") && (!*o->device || strspn(o->device, "0123456789") != strlen(o->device)))
         return err_set(err, ERR_USAGE, "--device is '%s', but must be cpu or the number of a GPU", o->device);

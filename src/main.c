@@ -81,7 +81,7 @@ static int is_closed_pipe(int fd)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
 }
 
-/* What is still in the buffer is written now: later nobody would hear of a failure. A reader that has gone
+/* What is still in the buffer is written now: later a failure could not be reported. A reader that has gone
  * away wants no sentence either. */
 static int finish_output(Log *log, int code)
 {
@@ -93,7 +93,7 @@ static int finish_output(Log *log, int code)
     return 3;
 }
 
-/* Whatever a command made of zeros that stand for lost pages, its result is not to be trusted. */
+/* If lost pages were read as zeros, the result of the command cannot be trusted. */
 static int finish_reading(Log *log, int code)
 {
     if (!file_guard_any())

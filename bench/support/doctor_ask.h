@@ -18,7 +18,7 @@ void *watch_main(void *arg); /* of a Watch's thread */
 int call_run_quietly(json_t **answer, Judge *j, Call *c, double *noise, Err *err);
 void call_begin(Call *c, const Judge *j, const Machine *m, const char *command);
 int is_disturbed(const json_t *answer); /* 1: it says that the machine was too disturbed to judge */
-/* What diagnose says, over so many batches (0: as many as it likes). */
+/* What diagnose says, over this many batches (0: as many as it likes). */
 int ask(json_t **answer, Judge *j, const Machine *m, int batches, double *noise, Err *err);
 /* one(j, arg, i) for each i below count, j->o.jobs of them at a time. */
 int in_parallel(Judge *j, Log *log, int count, void (*one)(Judge *j, void *arg, int i), void *arg, Err *err);

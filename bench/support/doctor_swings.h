@@ -1,7 +1,7 @@
 /* doctor_swings.h - bench/doctor --swings: 120 simulated machines whose steps come evenly or not.
  *
  *   - jitter, 20: the times of one stage (or of all, where the step shows it) vary without a rule
- *   - oscillation, 20: one stage takes longer every so many steps
+ *   - oscillation, 20: one stage takes longer every this many steps
  *   - healthy, 60: those of doctor_machines.h, with jitter and stalls that the buffers hide
  *   - lengths, 20: clips of 0.5 to 6 s, and a step or a copy that takes longer for long ones
  *

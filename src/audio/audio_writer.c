@@ -29,8 +29,8 @@ static int find_kind(const char *path, Err *err)
             return i;
         strcat(strcat(list, *list ? ", " : ""), sound_formats[i].ending);
     }
-    err_set(err, ERR_USAGE, "the ending of '%s' says no kind of sound that can be written here", path);
-    err_hint(err, "endings are %s; - is standard output", list);
+    err_set(err, ERR_USAGE, "the extension of '%s' is not that of a sound format that can be written", path);
+    err_hint(err, "the extension can be %s; - is standard output", list);
     return ERR_USAGE;
 }
 
@@ -41,7 +41,7 @@ int audio_writer_open(AudioWriter *w, const char *path, Err *err)
     if (w->kind < 0)
         return w->kind;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return err_set(err, ERR_IO, "%s is a folder: the speech cannot be written there", path);
+        return err_set(err, ERR_IO, "%s is a folder, not a sound file", path);
     return file_writer_open(&w->file, path, err);
 }
 
@@ -76,7 +76,7 @@ int audio_writer_begin(AudioWriter *w, int rate, Err *err)
     }
     int format = sound_format_codec(w->kind, rate);
     if (!format)
-        return err_set(err, ERR_CONFIG, "%s: a %s file cannot hold %d samples per second", name(w),
+        return err_set(err, ERR_CONFIG, "%s: a %s file cannot have %d samples per second", name(w),
                        sound_formats[w->kind].name, rate);
     SF_INFO info = {.samplerate = rate, .channels = 1, .format = format};
     w->encoder = sf_open_fd(descriptor(w), SFM_WRITE, &info, 0);

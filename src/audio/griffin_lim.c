@@ -39,9 +39,10 @@ struct GriffinLim {
 static int check_settings(const Config *cfg, Err *err)
 {
     if (cfg->n_fft % 2)
-        return err_set(err, ERR_CONFIG, "n_fft is %d: audio can be made only with an even one", cfg->n_fft);
+        return err_set(err, ERR_CONFIG, "n_fft is %d, but only an even n_fft can be turned into sound",
+                       cfg->n_fft);
     if (cfg->hop_length < 2 || cfg->hop_length > cfg->win_length)
-        return err_set(err, ERR_CONFIG, "hop_length is %d: audio can be made only with 2 .. win_length (%d)",
+        return err_set(err, ERR_CONFIG, "hop_length is %d, but must be 2 to win_length (%d) to make sound",
                        cfg->hop_length, cfg->win_length);
     return 0;
 }
@@ -121,8 +122,8 @@ int griffin_lim_open(GriffinLim **out, const Config *cfg, Err *err)
     /* Narrow bands between two bins hold nothing that could be heard. */
     if (g->t.mel->n_bins == 0) {
         rc = err_set(err, ERR_CONFIG,
-                     "no frequency of n_fft %d lies between mel_fmin (%g Hz) and mel_fmax (%g Hz)",
-                     cfg->n_fft, cfg->mel_fmin, cfg->mel_fmax);
+                     "n_fft %d has no frequency between mel_fmin (%g Hz) and mel_fmax (%g Hz)", cfg->n_fft,
+                     cfg->mel_fmin, cfg->mel_fmax);
         goto fail;
     }
     griffin_lim_use_instructions(g, NULL);
@@ -210,7 +211,7 @@ static int reserve(GriffinLim *g, int64_t frames, Err *err)
     const MelTables *m = g->t.mel;
     /* Offsets into a signal are ints. */
     if (frames > (INT32_MAX - 4096) / m->hop - m->n_fft)
-        return err_set(err, ERR_DATA, "%lld frames are too many for one clip of audio", (long long)frames);
+        return err_set(err, ERR_DATA, "%lld frames are too many for one clip", (long long)frames);
     /* Offsets depend on the row, so they are filled for every clip. */
     g->row = row_for(m, frames);
     for (int i = 0; i < m->n_fft; i++)
@@ -350,8 +351,8 @@ int griffin_lim_run(GriffinLim *g, float *samples, const float *log_mel, int64_t
                     uint64_t seed, Err *err)
 {
     if (frames < 1 || iterations < 0)
-        return err_set(err, ERR_DATA, "no audio of %lld frames in %d iterations", (long long)frames,
-                       iterations);
+        return err_set(err, ERR_DATA, "cannot make sound from %lld frames in %d iterations",
+                       (long long)frames, iterations);
     int rc = reserve(g, frames, err);
     if (rc)
         return rc;

@@ -17,7 +17,7 @@ typedef struct GriffinLimTables {
     float *analysis, *synthesis; /* [n_fft]: window / 2; window / n_fft */
     int *natural;                /* [n_fft / 2]: where point k of an unsorted transform is stored */
     float *weights;              /* of the bands, as in mel->weights */
-    float *per_band, *per_bin;   /* [n_bands], [n_bins]: 1 / sum of the weights; 0 where there are none */
+    float *per_band, *per_bin;   /* [n_bands], [n_bins]: 1 / sum of the weights; 0 if there are none */
 } GriffinLimTables;
 
 /* pointers aligned to 64 bytes */

@@ -12,7 +12,7 @@
 #define QUIET_SHARE 0.05
 #define LOUD_SHARE 0.95
 #define SPEECH_DB 30.0        /* below the loud frames is no speech */
-#define ABOVE_NOISE 6.0       /* dB that speech is above the noise, where there is room for it */
+#define ABOVE_NOISE 6.0       /* dB that speech is above the noise, if there is room for it */
 #define DIGITAL_SILENCE -90.0 /* dB: made by an editor or a gate, not by a microphone */
 
 #define POINTS 1024   /* of a transform */

@@ -127,17 +127,18 @@ static int fill_offsets(MelTables *t)
 static int check_settings(const Config *cfg, Err *err)
 {
     if (cfg->n_fft < 2 || cfg->hop_length < 1 || cfg->n_mels < 1 || cfg->sample_rate < 1) {
-        err_set(err, ERR_CONFIG, "no mel with n_fft %d, hop_length %d, n_mels %d, sample_rate %d", cfg->n_fft,
+        err_set(err, ERR_CONFIG,
+                "cannot compute a mel with n_fft %d, hop_length %d, n_mels %d, sample_rate %d", cfg->n_fft,
                 cfg->hop_length, cfg->n_mels, cfg->sample_rate);
-        return err_hint(err, "n_fft must be at least 2, each of the others at least 1");
+        return err_hint(err, "n_fft must be at least 2, the others at least 1");
     }
     if (cfg->win_length < 1 || cfg->win_length > cfg->n_fft)
-        return err_set(err, ERR_CONFIG, "win_length %d is not within 1 .. n_fft (%d)", cfg->win_length,
+        return err_set(err, ERR_CONFIG, "win_length is %d, but must be 1 to n_fft (%d)", cfg->win_length,
                        cfg->n_fft);
     /* Negated comparisons, so that NaN is refused too. */
     if (!(cfg->mel_fmin >= 0.0) || !(cfg->mel_fmax > cfg->mel_fmin)) {
-        err_set(err, ERR_CONFIG, "no mel bands between %g Hz (mel_fmin) and %g Hz (mel_fmax)", cfg->mel_fmin,
-                cfg->mel_fmax);
+        err_set(err, ERR_CONFIG, "there can be no mel bands between %g Hz (mel_fmin) and %g Hz (mel_fmax)",
+                cfg->mel_fmin, cfg->mel_fmax);
         return err_hint(err, "mel_fmin must be at least 0 and mel_fmax above it");
     }
     if (cfg->mel_fmax > cfg->sample_rate / 2.0) {

@@ -5,7 +5,7 @@
 
 #define ALIGN 256 /* bytes: where every table begins */
 
-/* Appends a table to the image, where there is one; returns where it begins. */
+/* Appends a table to the image, if there is one; returns where it begins. */
 static size_t put(uint8_t *image, size_t *at, const void *data, size_t bytes)
 {
     size_t offset = *at;

@@ -95,8 +95,8 @@ int pitch_plan_open(PitchPlan **out, const Config *cfg, Err *err)
 {
     *out = NULL;
     if (cfg->sample_rate < 1 || cfg->hop_length < 1)
-        return err_set(err, ERR_CONFIG, "no pitch at %d Hz with hop_length %d", cfg->sample_rate,
-                       cfg->hop_length);
+        return err_set(err, ERR_CONFIG, "cannot compute the pitch at %d Hz with hop_length %d",
+                       cfg->sample_rate, cfg->hop_length);
     PitchPlan *p = mem_calloc(1, sizeof *p);
     double rate = cfg->sample_rate, high = PITCH_HIGH < rate / 4.01 ? PITCH_HIGH : rate / 4.01;
     if (p) {

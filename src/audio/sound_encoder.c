@@ -18,7 +18,7 @@ enum { SET_OGG_PAGE_LATENCY_MS = 0x1302, SET_BITRATE_MODE = 0x1305, SET_ORIGINAL
 
 struct SoundEncoder {
     SoundFormat format;
-    int rate, target;       /* of what is added, and of what comes out */
+    int rate, target;       /* of the samples added, and of the bytes that come out */
     int64_t count;          /* samples that came out */
     int begun;              /* the header of a WAV was given out */
     Buf samples, resampled; /* of the last add, 16 bits */
@@ -83,7 +83,7 @@ static int open_file(SoundEncoder *e, Err *err)
     e->out = &e->early;
     e->file = sf_open_virtual(&io, SFM_WRITE, &info, e);
     if (!e->file)
-        return err_set(err, ERR_NOMEM, "cannot make %s of %d samples per second: %s",
+        return err_set(err, ERR_NOMEM, "cannot write %s with %d samples per second: %s",
                        sound_formats[e->format].name, e->target, sf_strerror(NULL));
     switch (e->format) {
     case SOUND_FLAC:
@@ -177,7 +177,7 @@ static int write_plain(SoundEncoder *e, Buf *out, const Buf *samples, Err *err)
     uint8_t head[WAV_HEADER_BYTES];
     e->count += (int64_t)(samples->size / 2);
     if (e->format == SOUND_WAV && e->count > WAV_MAX_SAMPLES)
-        return err_set(err, ERR_DATA, "a WAV file cannot hold %lld samples", (long long)e->count);
+        return err_set(err, ERR_DATA, "a WAV file cannot have %lld samples", (long long)e->count);
     if (e->format == SOUND_WAV && !e->begun) {
         wav_header(head, WAV_UNKNOWN, e->target);
         buf_add(out, head, sizeof head);

@@ -12,7 +12,7 @@ static int too_long(int64_t n, int rate, Err *err)
 {
     if (n >= 0 && n <= WAV_MAX_SAMPLES && rate >= 1)
         return 0;
-    return err_set(err, ERR_DATA, "a WAV file cannot hold %lld samples at %d Hz", (long long)n, rate);
+    return err_set(err, ERR_DATA, "a WAV file cannot have %lld samples at %d Hz", (long long)n, rate);
 }
 
 void wav_header(uint8_t head[WAV_HEADER_BYTES], int64_t n, int rate)

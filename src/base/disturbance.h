@@ -10,7 +10,7 @@ typedef struct Disturbance { /* at one moment, in seconds */
 } Disturbance;
 
 void disturbance_read(Disturbance *d);
-/* Seconds for which threads waited for a core, per second from a to b; 0 where nobody else used much of the
+/* Seconds for which threads waited for a core, per second from a to b; 0 if no other program used much of the
  * cores: then they only waited for each other. */
 double disturbance_between(const Disturbance *a, const Disturbance *b);
 

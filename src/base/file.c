@@ -60,7 +60,7 @@ int file_map(FileMap *m, const char *path, Err *err)
 
 uint64_t file_lost(const FileMap *m) { return file_guard_lost(m->guard); }
 
-/* Pages of its own, so that file_unmap serves both. */
+/* Separate pages, so that file_unmap can free both. */
 int file_load(FileMap *m, const char *path, Err *err)
 {
     size_t size;
@@ -242,7 +242,7 @@ int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path,
         if (r < 0)
             return err_set_errno(err, ERR_IO, "cannot read %s", path);
         if (r == 0)
-            return err_set(err, ERR_FORMAT, "%s ends at byte %llu, %zu bytes too early", path,
+            return err_set(err, ERR_FORMAT, "%s ends at byte %llu, %zu bytes short", path,
                            (unsigned long long)offset, n);
         at += r;
         offset += (uint64_t)r;
@@ -305,7 +305,7 @@ int file_writer_open(FileWriter *w, const char *path, Err *err)
     struct stat st;
     /* Renaming onto it would replace a device or a pipe. */
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return err_set(err, ERR_IO, "%s is not a regular file: nothing is written there", path);
+        return err_set(err, ERR_IO, "%s is not a regular file and is not written to", path);
     w->path = follow_links(path);
     size_t n = w->path ? strlen(w->path) : 0;
     w->tmp_path = malloc(n + TMP_ROOM);
@@ -535,7 +535,7 @@ int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
     if (is_held_here(path)) {
         if (holder)
             *holder = (long)getpid();
-        rc = err_set(err, ERR_STOPPED, "%s is held by process %ld", path, (long)getpid());
+        rc = err_set(err, ERR_STOPPED, "%s is locked by process %ld", path, (long)getpid());
     } else
         rc = open_unheld(l, path, err);
     pthread_mutex_unlock(&held.mutex);
@@ -557,7 +557,7 @@ int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
         long pid = fcntl(fd, F_GETLK, &who) == 0 && who.l_type != F_UNLCK ? (long)who.l_pid : 0;
         if (holder)
             *holder = pid;
-        rc = err_set(err, ERR_STOPPED, "%s is held by process %ld", path, pid);
+        rc = err_set(err, ERR_STOPPED, "%s is locked by process %ld", path, pid);
     } else
         rc = err_set_errno(err, ERR_IO, "cannot lock %s", path);
     file_unlock(l);

@@ -19,7 +19,7 @@ typedef struct Guarded {
 static Guarded guarded[MOST_GUARDED];
 static atomic_uint_fast64_t lost_in_all;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct sigaction before; /* whoever wanted the signal before us */
+static struct sigaction before; /* the handler that was installed before ours */
 static uintptr_t page_size;
 
 /* Only what a handler may do: atomics and a system call. */

@@ -3,7 +3,7 @@
  * place and counts it. Who reads a mapping asks afterwards whether pages were lost. file.h
  * does all this for what it maps. Threads: any.
  *
- * A signal has one handler for the whole process, so this is the one place with state of its own. */
+ * A signal has one handler for the whole process, so this is the one place with global state. */
 #ifndef MYXTTS_FILE_GUARD_H
 #define MYXTTS_FILE_GUARD_H
 

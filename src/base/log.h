@@ -32,7 +32,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...) __attribute__((for
 #define log_debug(log, ...) log_line(log, LOG_DEBUG, __VA_ARGS__)
 /* Columns of the terminal that the lines go to, which are broken at words there; 0: none, or not known. */
 int log_columns(const Log *log);
-/* Appends the line, broken at words into pieces of so many columns, all but the first indented. */
+/* Appends the line, broken at words into pieces of this many columns, all but the first indented. */
 void log_wrap(Buf *to, const char *line, int columns);
 /* "error: sentence" and "  hint: ..."; nothing for ERR_RANKS, which has been told already. */
 void log_err(Log *log, const Err *err);

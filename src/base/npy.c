@@ -51,8 +51,9 @@ typedef struct Layout {
 
 static int not_ours(const char *path, const char *why, Err *err)
 {
-    err_set(err, ERR_FORMAT, "%s cannot be read: %s", path, why);
-    return err_hint(err, "a .npy file of two dimensions is wanted: numpy.save(F, array.astype('float32'))");
+    err_set(err, ERR_FORMAT, "cannot read %s: %s", path, why);
+    return err_hint(err,
+                    "it must be a .npy file with two dimensions: numpy.save(F, array.astype('float32'))");
 }
 
 static int parse(Layout *l, const FileMap *m, const char *path, Err *err)
@@ -77,18 +78,18 @@ static int parse(Layout *l, const FileMap *m, const char *path, Err *err)
     int used = 0;
     if (!shape || sscanf(shape, "'shape': (%lld, %lld%n", &l->rows, &l->cols, &used) != 2 ||
         (shape[used] != ')' && strncmp(shape + used, ",)", 2) != 0))
-        return not_ours(path, "it has not two dimensions", err);
+        return not_ours(path, "it does not have two dimensions", err);
     if (l->rows == 0 || l->cols == 0)
-        return not_ours(path, "there are no numbers in it", err);
+        return not_ours(path, "it has no numbers in it", err);
     const size_t bytes = m->size - l->start, size = l->is_double ? sizeof(double) : sizeof(float);
     int64_t all;
     if (l->rows < 0 || l->cols < 0 || __builtin_mul_overflow((int64_t)l->rows, (int64_t)l->cols, &all) ||
         (uint64_t)all > bytes / size || (uint64_t)all * size != bytes)
-        return not_ours(path, "its length is not that of its shape: it is cut off, or damaged", err);
+        return not_ours(path, "its length does not match its shape: it is cut off, or damaged", err);
     return 0;
 }
 
-/* Number i of the data as it lies in the file. */
+/* Number i of the data, in the order of the file. */
 static float number(const uint8_t *data, int64_t i, int is_double)
 {
     double wide;
@@ -122,7 +123,7 @@ int npy_read(const char *path, float **data, int64_t *rows, int64_t *cols, Err *
             (*data)[i * *cols + k] =
                 number(m.data + l.start, l.is_fortran ? k * *rows + i : i * *cols + k, l.is_double);
     if (!rc && file_lost(&m)) {
-        rc = err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", path);
+        rc = err_set(err, ERR_IO, "%s was cut short while it was read, or its disk failed", path);
         free(*data);
         *data = NULL;
     }

@@ -1,6 +1,6 @@
-/* plain_locale.h - numbers and letters as C has them, whatever a program that uses the library has set: with
- * a German locale strtod would end at the point of 0.5, with a Turkish one "I" would have no small letter.
- * The locale is that of the calling thread alone; threads of thread.h have the plain one from their start.
+/* plain_locale.h - numbers and letters in the C locale, whatever locale the calling program has set: with a
+ * German locale strtod would end at the point of 0.5, with a Turkish one "I" would have no small letter. The
+ * locale is that of the calling thread alone; threads of thread.h have the plain one from their start.
  * Threads: any. */
 #ifndef MYXTTS_PLAIN_LOCALE_H
 #define MYXTTS_PLAIN_LOCALE_H

@@ -24,7 +24,7 @@ void progress_add(Progress *p, uint64_t n);
 void progress_set(Progress *p, uint64_t done); /* for work whose count is known elsewhere; it never falls */
 /* Any text in the place of the line, now. */
 void progress_text(Progress *p, const char *line);
-/* Ends it without a last line; one that is on the terminal is erased. */
+/* Ends it without a last line; a bar on the terminal is erased. */
 void progress_drop(Progress *p);
 /* If a line was shown, prints a last one with the total time, which stays. */
 void progress_end(Progress *p);

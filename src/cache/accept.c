@@ -26,7 +26,7 @@ RejectReason accept_text(const Config *cfg, Str text, char *detail, size_t cap)
     if (characters <= (size_t)cfg->max_text_length)
         return REJECT_NONE;
     if (detail)
-        snprintf(detail, cap, "%zu characters, max_text_length is %d", characters, cfg->max_text_length);
+        snprintf(detail, cap, "%zu characters, but max_text_length is %d", characters, cfg->max_text_length);
     return REJECT_TEXT_TOO_LONG;
 }
 
@@ -35,7 +35,7 @@ RejectReason accept_frames(const Config *cfg, uint32_t frames, char *detail, siz
     if (frames <= (uint32_t)cfg->max_mel_frames)
         return REJECT_NONE;
     if (detail)
-        snprintf(detail, cap, "%u frames, max_mel_frames is %d", frames, cfg->max_mel_frames);
+        snprintf(detail, cap, "%u frames, but max_mel_frames is %d", frames, cfg->max_mel_frames);
     return REJECT_MEL_TOO_LONG;
 }
 

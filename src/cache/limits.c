@@ -147,7 +147,7 @@ const char *limit_sentence(const LimitCost *c, char *out, size_t cap)
         out[0] = 0;
     if (!c->lost)
         return out;
-    int n = snprintf(out, cap, "%s %g leaves out %s%llu of %llu clips (%.1f %%)", c->key, c->limit,
+    int n = snprintf(out, cap, "%s %g rejects %s%llu of %llu clips (%.1f %%)", c->key, c->limit,
                      c->guessed ? "about " : "", (unsigned long long)c->lost, (unsigned long long)c->clips,
                      100 * (double)c->lost / (double)c->clips);
     if (limit_costs_much(c) && n > 0 && (size_t)n < cap)

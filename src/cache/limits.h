@@ -37,7 +37,7 @@ typedef struct LimitsInput {
                                 none is known to be rejected */
     const double
         *seconds;        /* [dataset->count] by headers that have been read, 0: unusable. NULL: read here, */
-    size_t most_headers; /* so many at most, evenly spread over the clips without a mel; 0: no audio */
+    size_t most_headers; /* this many at most, evenly spread over the clips without a mel; 0: no audio */
 } LimitsInput;
 /* Reads audio headers, writes nothing. 0 or ERR_NOMEM. */
 int limits_measure(LimitCosts *out, const LimitsInput *in, Err *err);

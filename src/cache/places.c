@@ -64,7 +64,7 @@ char *cache_place(const char *dir, const char *name, Hash128 settings)
     char *own = cache_own_folder(dir, name, settings);
     if (!own)
         return NULL;
-    /* An index that is damaged belongs to nobody: its place is free. */
+    /* A damaged index belongs to no settings: its place is free. */
     if (!file_exists(own) &&
         (!read_head(&h, dir, name) || (h.settings[0] == settings.lo && h.settings[1] == settings.hi) ||
          !is_whole(dir, name))) {
@@ -76,8 +76,8 @@ char *cache_place(const char *dir, const char *name, Hash128 settings)
 
 int settings_unknown(const char *name, Err *err)
 {
-    err_set(err, ERR_IO, "it cannot be told which %s cache belongs to these settings", name);
-    return err_hint(err, "the data of espeak-ng cannot be read, or too many files are open (ulimit -n)");
+    err_set(err, ERR_IO, "cannot tell which %s cache belongs to these settings", name);
+    return err_hint(err, "cannot read the data of espeak-ng, or too many files are open (ulimit -n)");
 }
 
 int cache_open(Store *s, const char *dir, const char *name, Hash128 settings, Err *err)

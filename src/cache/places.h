@@ -1,4 +1,4 @@
-/* places.h - where the stores of a dataset lie in its cache folder. Stores of different settings live side by
+/* places.h - where a dataset's stores are in its cache folder. Stores of different settings live side by
  * side: those of the settings that came first in the folder itself, as mel.index and mel-0001.seg, every
  * other one in a folder of its own, mel-0123456789abcdef, named after the hash of its settings. So a command
  * with other settings replaces nothing. Threads: any; removing and building need the lock of the folder. */

@@ -46,7 +46,7 @@ int prepare_lock(FileLock *lock, int *waited, const char *dir, Log *log, Err *er
     *waited = rc == ERR_STOPPED;
     /* Not an error: the other run may be about to build the very same. */
     if (*waited) {
-        log_info(log, "another run (process %ld) is preparing %s: waiting for it to end", holder, dir);
+        log_info(log, "another run (process %ld) is preparing %s: waiting for it to finish", holder, dir);
         rc = file_lock(lock, path, 1, NULL, err);
     }
     free(path);
@@ -129,8 +129,8 @@ const char *prepare_clipped_sentence(const PrepareReport *r, char *out, size_t c
     *out = 0;
     if (r->clipped)
         snprintf(out, cap,
-                 "%llu of %llu clips %s clipped: the peaks of %.1f %% of %s samples are cut off, and do not "
-                 "come back; a vocoder and a voice learn the distortion with the speech",
+                 "%llu of %llu clips %s clipped: the peaks of %.1f %% of %s samples are cut off and cannot "
+                 "be restored; vocoder and voice learn the distortion along with the speech",
                  (unsigned long long)r->clipped, (unsigned long long)r->accepted,
                  r->clipped == 1 ? "is" : "are", 100 * r->clipped_share, r->clipped == 1 ? "its" : "their");
     return out;
@@ -199,7 +199,7 @@ static void remove_drafts(const char *dir)
         closedir(d);
 }
 
-/* Made when it is not there. One that somebody else has prepared may be one to read from only. */
+/* Made when it is not there. A folder that another user has prepared may be read-only. */
 static int cache_folder(char **dir, int *read_only, const Config *cfg, Err *err)
 {
     *dir = prepare_cache_dir(cfg);
@@ -208,7 +208,7 @@ static int cache_folder(char **dir, int *read_only, const Config *cfg, Err *err)
     int rc = file_make_dirs(*dir, err);
     *read_only = !rc && access(*dir, W_OK) != 0;
     if (rc && !cfg->cache_dir[0])
-        err_hint(err, "for a dataset that is read-only choose another place for the caches with --cache-dir");
+        err_hint(err, "for a read-only dataset, choose another folder for the caches with --cache-dir");
     return rc;
 }
 
@@ -281,7 +281,7 @@ static int lock_shared(Dataset *dataset, FileLock *lock, Share *share, const Pre
     return rc;
 }
 
-/* A language that nobody can speak is told before anything is written. Lines may name others. */
+/* A language that cannot be spoken is reported before anything is written. Lines may name others. */
 static int check_language(const Config *cfg, const Dataset *d, Err *err)
 {
     char code[LANGUAGE_MAX];
@@ -391,7 +391,7 @@ static int prepare(const Config *cfg, const PrepareOptions *options, PrepareRepo
         goto done;
     log_info(log, "layout %s: %s", dataset.layout, dataset.found);
     if (p.read_only)
-        log_debug(log, "%s cannot be written to: what is there is used", report->cache_dir);
+        log_debug(log, "cannot write to %s: using the caches that are there", report->cache_dir);
     else if (share_leads(&share))
         remove_drafts(report->cache_dir);
     if (*workers < 0)
@@ -409,7 +409,7 @@ static int prepare(const Config *cfg, const PrepareOptions *options, PrepareRepo
     sum_up(report, &dataset);
     if (!p.read_only && share_leads(&share))
         rc = write_results(&dataset, options, report, cfg, log, err);
-    /* Nobody goes on, or says that all went well, before everything is written. */
+    /* No rank continues, or reports success, before everything is written. */
     if (!rc)
         rc = ranks_barrier(options->ranks, err);
 done:
@@ -424,7 +424,7 @@ done:
     return rc;
 }
 
-/* What was built stays: the next attempt goes on from there. */
+/* What was built stays: the next attempt continues there. */
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
 {
     int workers = -1;

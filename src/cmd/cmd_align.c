@@ -22,13 +22,10 @@
 
 static const char usage_text[] =
     "myxtts align --checkpoint R --data-path DIR [--output D] [--clips N] [--json]\n\n"
-    "Finds where every symbol of every clip of DIR begins and ends, with a network that `myxtts train` made "
-    "of these\n"
-    "or similar recordings. Writes durations.tsv, textgrid/ID.TextGrid (for Praat: words and phones), "
-    "cost.tsv (the\n"
-    "clips that fit their texts worst come first) and alignment.png into D. Times count from the beginning "
-    "of the\n"
-    "recording. Exit code 1: some clips could not be loaded.";
+    "Finds where every symbol of every clip in DIR begins and ends, with a network that `myxtts train`\n"
+    "has trained on these or similar recordings. Writes durations.tsv, textgrid/ID.TextGrid (for Praat:\n"
+    "words and phones), cost.tsv (the clips, those that fit their texts worst first) and alignment.png to\n"
+    "D. Times are seconds from the start of the recording. Exit code 1: some clips could not be loaded.";
 
 typedef struct Align {
     VoiceData v;
@@ -214,20 +211,22 @@ static int check_options(const char *checkpoint, const char *clips, const CmdLin
     char *end = NULL;
     long n = clips ? strtol(clips, &end, 10) : 0;
     if (!checkpoint)
-        return err_set(err, ERR_USAGE, "align needs --checkpoint R, what `myxtts train` wrote");
+        return err_set(err, ERR_USAGE, "align needs --checkpoint R, the folder that `myxtts train` wrote");
     if (!line->cfg.data_path[0])
         return err_set(err, ERR_USAGE,
                        "align needs --data-path DIR, the folder with recordings and their texts");
     if (clips && (end == clips || *end || n < 1 || n > INT_MAX))
-        return err_set(err, ERR_USAGE, "--clips is '%s', but must be a number from 1 on", clips);
+        return err_set(err, ERR_USAGE, "--clips is '%s', but must be a number of at least 1", clips);
     *most = (int)n;
     return 0;
 }
 
 static const CmdOption options[] = {
-    {"checkpoint", "R", TEXT_AT(Align, checkpoint), 0, "a checkpoint, or a folder of them"},
-    {"output", "D", TEXT_AT(Align, output), 0, "folder for what is found (alignment, beside the checkpoint)"},
-    {"clips", "N", TEXT_AT(Align, most_clips), 0, "only the first N clips of training and of validation"},
+    {"checkpoint", "R", TEXT_AT(Align, checkpoint), 0, "a checkpoint, or a folder that holds some"},
+    {"output", "D", TEXT_AT(Align, output), 0,
+     "folder for the results (default: alignment, beside the checkpoint)"},
+    {"clips", "N", TEXT_AT(Align, most_clips), 0,
+     "use only the first N training clips and the first N validation clips"},
 };
 const CmdUsage align_usage = {usage_text, options, OPTION_COUNT(options)};
 
@@ -239,7 +238,7 @@ int cmd_align(int argc, char **argv, Log *log)
     Err err = {0};
     int code = 0, most = 0, rc = cmd_line_parse(&line, &align_usage, &a, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_expect(&line, 0, 0, "options only", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);

@@ -21,12 +21,11 @@
 #include "pipeline/step_meter.h"
 
 static const char usage_text[] =
-    "myxtts bench pipeline --data-path DIR [--data-gpu D --model-gpu D] [--batch-size N] "
-    "[--num-batches N] [--step-ms X] [--json]\n\n"
-    "Runs the real pipeline on a prepared dataset into a consumer that takes X ms per step (0: as fast "
-    "as it can), and says how long the\n"
-    "consumer waited and what every stage did with its time. Devices: cpu, sim0, sim1, 0, 1, ...; "
-    "--sim describes a simulated machine.";
+    "myxtts bench pipeline --data-path DIR [--data-gpu D --model-gpu D] [--batch-size N] [--num-batches N] "
+    "[--step-ms X] [--json]\n\n"
+    "Runs the real pipeline on a prepared dataset. A consumer takes a batch every X ms (0: as fast as it\n"
+    "can). Reports how long the consumer waited and how each stage spent its time. Devices: cpu, sim0,\n"
+    "sim1, 0, 1, ...; --sim describes a simulated machine.";
 
 #define MOST_BATCH_BYTES ((size_t)1 << 28)
 #define MONITOR_SECONDS 0.1 /* between two looks at the GPUs */
@@ -51,7 +50,7 @@ typedef struct Bench {
     PipelineReport report;
 } Bench;
 
-/* Devices, corpus, pipeline, a stream for the steps, the meter; a monitor where there is a GPU. */
+/* Devices, corpus, pipeline, a stream for the steps, the meter; a monitor if there is a GPU. */
 static int open_bench(Bench *b, Log *log, Err *err)
 {
     int rc = devices_open(&b->devices, b->cfg, log, err);
@@ -280,7 +279,7 @@ static void print_text(const Bench *b, const Figures *f)
     printf("  %-22s %s on %s, %s more on %s, %s pinned\n", "memory", data, b->devices.data->name, model,
            b->devices.model->name, pinned);
     if (r->lost)
-        printf("  %-22s %lld\n", "utterances left out", (long long)r->lost);
+        printf("  %-22s %lld\n", "utterances skipped", (long long)r->lost);
     MonitorSummary s;
     if (b->monitor && monitor_measures(b->monitor)) {
         monitor_summary(b->monitor, 0, &s);
@@ -303,12 +302,11 @@ static void print_text(const Bench *b, const Figures *f)
 }
 
 static const CmdOption options[] = {
-    {"num-batches", "N", TEXT_AT(Bench, batches_text), 0, "batches to take (200)"},
+    {"num-batches", "N", TEXT_AT(Bench, batches_text), 0, "how many batches to take (200)"},
     {"step-ms", "X", TEXT_AT(Bench, step_text), 0,
-     "time the consumer takes per step; 0 = as fast as it can (0, or step_ms of --sim)"},
-    {"checksum", NULL, 0, FLAG_AT(Bench, checksum),
-     "read every batch back and print a checksum of all of them"},
-    {"no-counters", NULL, 0, FLAG_AT(Bench, no_counters), "switch the counters off, to see what they cost"},
+     "how long the consumer takes for each batch; 0: as fast as it can (default 0, or step_ms of --sim)"},
+    {"checksum", NULL, 0, FLAG_AT(Bench, checksum), "read every batch back and print one checksum over all"},
+    {"no-counters", NULL, 0, FLAG_AT(Bench, no_counters), "turn the counters off, to see what they cost"},
 };
 const CmdUsage bench_usage = {usage_text, options, OPTION_COUNT(options)};
 
@@ -331,12 +329,12 @@ int cmd_bench(int argc, char **argv, Log *log)
     if (b.step_text)
         b.step_seconds = strtod(b.step_text, &step_end) * 1e-3;
     if (strcmp(line.positional[0], "pipeline") != 0)
-        rc = err_set(&err, ERR_USAGE, "there is no benchmark '%s'; there is: pipeline", line.positional[0]);
+        rc = err_set(&err, ERR_USAGE, "unknown benchmark '%s'; the only one is pipeline", line.positional[0]);
     else if (*end || b.batches < 1)
-        rc =
-            err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 1 on", b.batches_text);
+        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number of at least 1",
+                     b.batches_text);
     else if (b.step_text && (b.step_seconds < 0 || *step_end))
-        rc = err_set(&err, ERR_USAGE, "--step-ms is '%s', but must be a number from 0 on", b.step_text);
+        rc = err_set(&err, ERR_USAGE, "--step-ms is '%s', but must be a number of at least 0", b.step_text);
     else if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "bench pipeline needs --data-path DIR, a prepared dataset");
     if (rc)

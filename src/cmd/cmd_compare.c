@@ -14,17 +14,15 @@
 #include "picture/svg.h"
 
 static const char compare_text[] =
-    "myxtts compare A B [--png F] [--html F] [--json]\n\n"
-    "Two training runs beside each other: A and B are folders with checkpoints, or the log.jsonl in them. "
-    "Says which is faster and "
-    "how sure that is (95 % intervals from a bootstrap over pieces of consecutive steps).";
+    "myxtts compare A B [--png F] [--html F] [--json]\n\nCompares two training runs. A and B are the folders "
+    "of the runs, or the log.jsonl in them. Says which is faster, and how certain that is (95 % intervals "
+    "from a bootstrap over blocks of consecutive steps).";
 static const char scaling_text[] =
-    "myxtts scaling RUN... [--png F] [--json]\n"
-    "myxtts scaling --forecast 1,2,4,8 --data-path DIR [--link-gbps X --link-us Y] [--json]\n\n"
-    "Throughput over batch size, from the logs of runs that differ in it. Says from which batch size on a "
-    "larger one brings nothing.\n"
-    "With --forecast: what so many GPUs would give, from one that is measured here and the network that is "
-    "described. Prints what it assumes.";
+    "myxtts scaling RUN... [--png F] [--json]\nmyxtts scaling --forecast 1,2,4,8 --data-path DIR "
+    "[--link-gbps X --link-us Y] [--json]\n\nThroughput by batch size, from the logs of runs that differ "
+    "only in batch size. Says at which size a larger batch stops helping.\nWith --forecast: the throughput "
+    "of N GPUs, estimated from a measurement of one GPU here and from the network given by the "
+    "options.\nPrints its assumptions.";
 
 /* A number of an option; otherwise where it was not given. */
 static int number_option(double *out, const char *name, const char *value, double otherwise, Err *err)
@@ -35,7 +33,7 @@ static int number_option(double *out, const char *name, const char *value, doubl
         return 0;
     *out = strtod(value, &end);
     if (end == value || *end || !isfinite(*out) || *out < 0)
-        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from 0 on", name, value);
+        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number of at least 0", name, value);
     return 0;
 }
 
@@ -77,7 +75,8 @@ static void print_compare(const Compare *c)
         printf("\nNeither log records the settings of its run.\n");
     else if (!c->a->start || !c->b->start)
         printf("\nThe log of %s does not record the settings of its run.\n", c->a->start ? "B" : "A");
-    printf("\n%s\nMemory, loss and the time to a loss happened once in each run: chance is not ruled out.\n",
+    printf("\n%s\nMemory, loss and the time to a loss are single values from each run; their difference may "
+           "be chance.\n",
            verdict);
 }
 
@@ -88,12 +87,13 @@ typedef struct CompareGiven {
 } CompareGiven;
 
 static const CmdOption compare_options[] = {
-    {"png", "FILE", TEXT_AT(CompareGiven, png), 0, "a picture of the step times"},
-    {"html", "FILE", TEXT_AT(CompareGiven, html), 0, "a page with everything"},
+    {"png", "FILE", TEXT_AT(CompareGiven, png), 0, "draw the step times"},
+    {"html", "FILE", TEXT_AT(CompareGiven, html), 0, "write the whole comparison as a web page"},
     {"overwrite", NULL, 0, FLAG_AT(CompareGiven, overwrite), PLACE_OVERWRITE},
-    {"loss", "L", TEXT_AT(CompareGiven, loss), 0, "the loss to reach (the lowest that both runs reach)"},
+    {"loss", "L", TEXT_AT(CompareGiven, loss), 0,
+     "compare the time to this loss (default: the lowest loss that both runs reach)"},
     {"skip", "N", TEXT_AT(CompareGiven, skip), 0,
-     "batches to leave out at the beginning (a tenth, at most 100)"},
+     "batches to skip at the start (default: a tenth, at most 100)"},
 };
 const CmdUsage compare_usage = {compare_text, compare_options, OPTION_COUNT(compare_options)};
 
@@ -187,23 +187,27 @@ typedef struct ScalingGiven {
 } ScalingGiven;
 
 static const CmdOption scaling_options[] = {
-    {"png", "FILE", TEXT_AT(ScalingGiven, png), 0, "a picture: clips/s over batch size"},
+    {"png", "FILE", TEXT_AT(ScalingGiven, png), 0, "draw clips/s by batch size"},
     {"overwrite", NULL, 0, FLAG_AT(ScalingGiven, overwrite), PLACE_OVERWRITE},
     {"skip", "N", TEXT_AT(ScalingGiven, skip), 0,
-     "batches to leave out at the beginning (a tenth, at most 100)"},
-    {"forecast", "LIST", TEXT_AT(ScalingGiven, words.ranks), 0, "numbers of GPUs to forecast"},
+     "batches to skip at the start (default: a tenth, at most 100)"},
+    {"forecast", "LIST", TEXT_AT(ScalingGiven, words.ranks), 0,
+     "forecast the throughput of these numbers of GPUs"},
     {"link-gbps", "X", TEXT_AT(ScalingGiven, words.link_gbps), 0,
-     "forecast: 1e9 bytes/s of a host's network (50)"},
-    {"link-us", "X", TEXT_AT(ScalingGiven, words.link_us), 0, "forecast: its latency (5)"},
+     "forecast: bandwidth of a host's network in GB/s (50)"},
+    {"link-us", "X", TEXT_AT(ScalingGiven, words.link_us), 0,
+     "forecast: latency of that network in microseconds (5)"},
     {"nvlink-gbps", "X", TEXT_AT(ScalingGiven, words.nvlink_gbps), 0,
-     "forecast: between GPUs of a host (400; on one host what --link-gbps says)"},
-    {"nvlink-us", "X", TEXT_AT(ScalingGiven, words.nvlink_us), 0, "forecast: its latency (3)"},
-    {"ranks-per-host", "N", TEXT_AT(ScalingGiven, words.per_host), 0, "forecast: GPUs of a host (8)"},
+     "forecast: bandwidth between the GPUs of a host in GB/s (400; with a single host, --link-gbps if "
+     "given)"},
+    {"nvlink-us", "X", TEXT_AT(ScalingGiven, words.nvlink_us), 0,
+     "forecast: latency between the GPUs of a host in microseconds (3)"},
+    {"ranks-per-host", "N", TEXT_AT(ScalingGiven, words.per_host), 0, "forecast: GPUs per host (8)"},
     {"shared-disk", NULL, 0, FLAG_AT(ScalingGiven, words.shared_disk),
      "forecast: all hosts read from one disk"},
-    {"num-steps", "N", TEXT_AT(ScalingGiven, words.batches), 0, "forecast: steps to measure"},
+    {"num-steps", "N", TEXT_AT(ScalingGiven, words.batches), 0, "forecast: how many steps to measure"},
     {"check", NULL, 0, FLAG_AT(ScalingGiven, words.check),
-     "forecast: simulate the GPUs too (--sim), and compare"},
+     "forecast: also simulate the GPUs (--sim), and compare"},
 };
 const CmdUsage scaling_usage = {scaling_text, scaling_options, OPTION_COUNT(scaling_options)};
 
@@ -222,12 +226,12 @@ int cmd_scaling(int argc, char **argv, Log *log)
         goto done;
     cmd_line_set_log(&line, log);
     if (given.words.ranks) {
-        rc = cmd_line_expect(&line, 0, 0, "no run with --forecast", &err);
+        rc = cmd_line_expect(&line, 0, 0, "no run when --forecast is given", &err);
         if (!rc)
             rc = scaling_forecast(&line, &given.words, log, &err);
         goto done;
     }
-    rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err);
+    rc = cmd_line_expect(&line, 1, 10000, "one or more runs", &err);
     if (!rc)
         rc = number_option(&first, "skip", given.skip, -1, &err);
     if (rc)

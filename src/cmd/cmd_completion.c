@@ -1,5 +1,5 @@
 /* cmd_completion.c - myxtts completion: scripts that make a shell complete commands, options and values. They
- * are made of what --help says, so that they know what this program knows. */
+ * are made from the output of --help, so they are complete. */
 #include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 
 static const char usage[] =
     "myxtts completion bash|zsh|fish\n\n"
-    "Prints a script that makes the shell complete commands, options, settings and their values, and files "
-    "where\n"
-    "an option takes one. `make install` puts it where the shells look for it. For this shell alone:\n"
+    "Prints a script with which the shell completes commands, options, settings and their values, and\n"
+    "file names where an option takes one. `make install` puts it where the shells look for it. To try it\n"
+    "in the current shell:\n"
     "    bash    source <(myxtts completion bash)\n"
     "    zsh     source <(myxtts completion zsh)\n"
     "    fish    myxtts completion fish | source";
@@ -56,7 +56,7 @@ static void print_names(const json_t *list)
     json_array_foreach(list, i, item) printf("%s%s", i ? " " : "", json_get_text(item, "name"));
 }
 
-/* What stands beside a proposal: the first sentence, cut where it is long. Characters in `special` get a
+/* What is beside a proposal: the first sentence, cut where it is long. Characters in `special` get a
  * backslash; a single quote is written as `quote`, since the text stands between two of them. */
 static void print_help(const char *help, const char *special, const char *quote)
 {
@@ -318,7 +318,7 @@ int cmd_completion(int argc, char **argv, Log *log)
         while (i < 3 && strcmp(shells[i].name, line.positional[0]) != 0)
             i++;
         rc = i < 3 ? commands_describe(&all, &err)
-                   : err_set(&err, ERR_USAGE, "'%s' is no shell that can be served: bash, zsh or fish",
+                   : err_set(&err, ERR_USAGE, "'%s' is not a supported shell; choose bash, zsh or fish",
                              line.positional[0]);
         if (!rc)
             shells[i].print(all);

@@ -1,4 +1,4 @@
-/* cmd_config.c - `myxtts config`: every setting, its value, and where the value came from. */
+/* cmd_config.c - `myxtts config`: show every setting, its value, and where the value comes from. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 static const char usage[] =
     "myxtts config [--config FILE] [any setting] [--json | --default-yaml]\n\n"
-    "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or\n"
-    "the command line. Later ones win in this order.";
+    "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or the\n"
+    "command line; a later one in this list overrides those before it.";
 
 /* The value with its own type. */
 static json_t *json_value(const ConfigRow *row)
@@ -114,7 +114,7 @@ typedef struct Given {
 } Given;
 
 static const CmdOption options[] = {{"default-yaml", NULL, 0, FLAG_AT(Given, default_yaml),
-                                     "print a file with every setting at its default"}};
+                                     "print a configuration file with every setting at its default"}};
 const CmdUsage config_usage = {usage, options, OPTION_COUNT(options)};
 
 /* One of three views of the table. main finds out whether standard output took it. */

@@ -21,15 +21,13 @@
 
 static const char usage_text[] =
     "myxtts corpus RECORDING... --text BOOK.txt --output DIR [--language L] [--json]\n\n"
-    "Makes a corpus of long recordings, given in the order in which they were read, and their text. Clips of "
-    "2 to 12 s,\n"
-    "cut in silences, go to DIR/wavs, their texts to DIR/metadata.csv. What is read but not written, written "
-    "but not\n"
-    "read, noisy or without a pause is left out; DIR/rejected.tsv says what and why, DIR/sentences.tsv where "
-    "every\n"
-    "sentence is, DIR/report.html has the clips to doubt most. Without --text the recordings are only cut, "
-    "and the\n"
-    "texts in metadata.csv are yours to fill in. Exit code 1: less than half of the sound became clips.";
+    "Makes a corpus from long recordings and their text. Give the recordings in the order in which they\n"
+    "were read. Clips of 2 to 12 s, cut at silences, go to DIR/wavs, their texts to DIR/metadata.csv.\n"
+    "Passages that are only in the sound or only in the text, noise, and speech without a pause are left\n"
+    "out. DIR/rejected.tsv lists them with the reason, DIR/sentences.tsv says where every sentence is,\n"
+    "and DIR/report.html has the most doubtful clips to listen to. Without --text the recordings are only\n"
+    "cut, and you fill in the texts in metadata.csv. Exit code 1: less than half of the sound became\n"
+    "clips.";
 
 static const double shortest_pause = 0.06; /* s: a unit of text may begin or end there */
 static const double fits_least = 0.05;     /* of the sound; less: another text, or another language */
@@ -71,9 +69,8 @@ static int listen_all(CorpusJob *j, char **paths, int count, Log *log, Err *err)
     j->sound /= LISTEN_LEVEL_HZ;
     j->heard = (double)j->listening.frames / LISTEN_HZ;
     if (!rc && j->sound < CLIP_LEAST)
-        rc = err_set(err, ERR_DATA,
-                     "there is no sound in %s%s: %.1f s, and less than %g s of it are not silent", paths[0],
-                     count > 1 ? " and the others" : "", j->heard, CLIP_LEAST);
+        rc = err_set(err, ERR_DATA, "%s%s: no speech found; of %.1f s, less than %g s are not silent",
+                     paths[0], count > 1 ? " and the other recordings" : "", j->heard, CLIP_LEAST);
     return rc;
 }
 
@@ -85,7 +82,7 @@ static int open_book(CorpusJob *j, const Config *cfg, Log *log, Err *err)
     int rc = file_read(&text, j->text, (size_t)256 << 20, err);
     if (!rc && config_is_given(cfg, "language"))
         rc = language_normalise(j->language, cfg->language, strlen(cfg->language))
-                 ? err_set(err, ERR_USAGE, "--language is '%s', which is no language code", cfg->language)
+                 ? err_set(err, ERR_USAGE, "--language is '%s', which is not a language code", cfg->language)
                  : 0;
     else if (!rc)
         language_from_text(j->language, &cfg->supported_languages, text.data ? text.data : "",
@@ -139,13 +136,13 @@ static int print_result(const CorpusJob *j, int json, Err *err)
         printf("listen to the worst clips in %s/report.html, then: myxtts train --data-path %s\n", j->output,
                j->output);
     else
-        printf("write what is said behind the | of each line in %s/metadata.csv; or run this again with "
+        printf("in %s/metadata.csv, write what is said after the | of each line; or run this again with "
                "--text\n",
                j->output);
     return 0;
 }
 
-/* The text of another book, or in another language: nothing of it is written but the lists. */
+/* The text of another book, or in another language: only the lists are written. */
 static int judge_fit(const CorpusJob *j, Err *err)
 {
     const double kept = j->kept / j->sound;
@@ -153,17 +150,16 @@ static int judge_fit(const CorpusJob *j, Err *err)
         return 0;
     if (!j->opened) {
         err_set(err, ERR_DATA, "no clip could be cut: there is no speech with pauses in the recording");
-        return err_hint(err, "%s/rejected.tsv says what was found", j->output);
+        return err_hint(err, "%s/rejected.tsv lists what was found", j->output);
     }
-    err_set(
-        err, ERR_DATA,
-        "%s does not fit the recording: %d of its %d sentences and parts were found, %.1f %% of the sound",
-        j->text, j->track.count, j->book.count, 100 * kept);
-    return err_hint(
-        err,
-        "is it the text of this recording, and is it read in '%s' (--language)? %s/rejected.tsv lists "
-        "what was heard",
-        j->language, j->output);
+    err_set(err, ERR_DATA,
+            "%s does not match the recording: %d of its %d sentences and parts were found, in %.1f %% of the "
+            "sound",
+            j->text, j->track.count, j->book.count, 100 * kept);
+    return err_hint(err,
+                    "check that it is the text of this recording, and that '%s' is the language "
+                    "(--language); %s/rejected.tsv lists what was heard",
+                    j->language, j->output);
 }
 
 static int write_all(CorpusJob *j, const char *command, Log *log, Err *err)
@@ -208,8 +204,9 @@ static int run(CorpusJob *j, const CmdLine *line, const char *command, Log *log,
 }
 
 static const CmdOption options[] = {
-    {"text", "FILE", TEXT_AT(CorpusJob, text), 0, "what is read in the recordings, UTF-8, in order"},
-    {"output", "DIR", TEXT_AT(CorpusJob, output), 0, "folder for the corpus"},
+    {"text", "FILE", TEXT_AT(CorpusJob, text), 0,
+     "the text that is read in the recordings, in the same order, UTF-8"},
+    {"output", "DIR", TEXT_AT(CorpusJob, output), 0, "folder to write the corpus to"},
 };
 const CmdUsage corpus_usage = {usage_text, options, OPTION_COUNT(options)};
 
@@ -221,7 +218,7 @@ int cmd_corpus(int argc, char **argv, Log *log)
     Buf command = {0};
     int code = 0, rc = cmd_line_parse(&line, &corpus_usage, &j, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 1, 1 << 20, "at least one recording", &err);
+        rc = cmd_line_expect(&line, 1, 1 << 20, "one or more recordings", &err);
     if (!rc && !line.help && !j.output)
         rc = err_set(&err, ERR_USAGE, "corpus needs --output DIR, the folder for the clips");
     if (rc || line.help)

@@ -27,25 +27,16 @@ static const char usage_text[] =
     "                [--json]\n"
     "myxtts diagnose RUN [--data-path DIR] [--output F] [--json]\n"
     "myxtts diagnose RUN --html F [--data-path DIR] ...\n\n"
-    "Runs the real pipeline into the real training step for some batches (on simulated GPUs, --sim, into a "
-    "step that takes the "
-    "machine's\n"
-    "time) and says which stage holds the training up, why, and what each change would give. Prepares what "
-    "is not prepared. Writes "
-    "no\n"
-    "checkpoint; --apply runs again with the best change, shows what it really gives, and writes it into the "
-    "file of --config\n"
-    "where it helped, with a remark that `validate --fix` respects.\n"
-    "With several ranks (mpirun -n 8 myxtts diagnose ..., or --sim ranks=8, ...) it also says which of them "
-    "holds the others up, and why.\n"
-    "Of RUN, a folder of `myxtts train`, it says what is wrong with the voice, from its log; with the "
-    "dataset it was trained on "
-    "also from\n"
-    "the recordings and the alignment of every clip, and writes the lines whose text does not seem to be "
-    "what is said to "
-    "suspects.tsv\n"
-    "in RUN. With --html, RUN is a run whose settings, data and pictures the page is made of. Exit code 0: "
-    "nothing was found, 1: "
+    "Runs the real pipeline and the real training step for some batches (on simulated GPUs, --sim, a step\n"
+    "that only takes the described time) and says which stage slows training down, why, and what each\n"
+    "change would gain. Prepares the dataset if needed. Writes no checkpoint. --apply runs again with the\n"
+    "best change, shows what it really gained, and if it helped writes it to the file of --config, with a\n"
+    "comment that makes `validate --fix` leave it alone.\n"
+    "With several ranks (mpirun -n 8 myxtts diagnose ..., or --sim ranks=8, ...) it also says which rank\n"
+    "slows the others down, and why. Given RUN, a folder that `myxtts train` wrote, it says what is wrong\n"
+    "with the voice: from the log alone, or with --data-path also from the recordings and the alignment\n"
+    "of every clip. Lines whose text does not seem to match the speech go to suspects.tsv in RUN. With\n"
+    "--html, the settings, data and pictures of RUN go into the page. Exit code 0: nothing found, 1:\n"
     "findings.";
 
 #define MOST_BYTES ((size_t)1 << 20) /* of a configuration */
@@ -120,7 +111,8 @@ static int write_change(const Gain *g, const char *path, int simulated, Log *log
     char remark[120];
     Buf text = {0};
     if (!(g->measured >= 1 + threshold(LIMIT_GAIN)->good)) {
-        log_info(log, "%s stays as it is: %s gave %.2f times the throughput", path, g->change, g->measured);
+        log_info(log, "%s was not changed: %s gave only %.2f times the throughput", path, g->change,
+                 g->measured);
         return 0;
     }
     snprintf(remark, sizeof remark, "%.2f times the throughput%s (diagnose --apply)", g->measured,
@@ -132,8 +124,8 @@ static int write_change(const Gain *g, const char *path, int simulated, Log *log
     if (rc >= 0)
         rc = file_replace(path, text.data, text.size, err);
     if (!rc)
-        log_info(log, "%s now has %s: it gave %.2f times the throughput%s", path, g->change, g->measured,
-                 bare ? "; the file has no room for a remark that says so" : "");
+        log_info(log, "%s now sets %s, which gave %.2f times the throughput%s", path, g->change, g->measured,
+                 bare ? "; no comment could be added to the line" : "");
     buf_free(&text);
     return rc;
 }
@@ -142,7 +134,7 @@ static int write_change(const Gain *g, const char *path, int simulated, Log *log
 static int apply_best(Diagnosis *d, const char *path, Log *log, Err *err)
 {
     if (d->v.best < 0) {
-        log_info(log, "nothing to apply: what helps here is no setting of the pipeline");
+        log_info(log, "nothing to apply: no setting of the pipeline would help here");
         return 0;
     }
     Gain *g = &d->v.gains[d->v.best];
@@ -289,14 +281,14 @@ typedef struct Given {
 
 static const CmdOption options[] = {
     {"num-batches", "N", TEXT_AT(Given, batches), 0,
-     "batches to observe after the warm-up (as many as a few seconds allow)"},
-    {"output", "FILE", TEXT_AT(Given, output), 0, "also write the text of the report to FILE"},
-    {"html", "FILE", TEXT_AT(Given, html), 0, "also write one page with pictures to FILE"},
+     "batches to observe after the warm-up (default: as many as fit into a few seconds)"},
+    {"output", "FILE", TEXT_AT(Given, output), 0, "also write the report as text to FILE"},
+    {"html", "FILE", TEXT_AT(Given, html), 0, "also write the report as a web page with pictures to FILE"},
     {"overwrite", NULL, 0, FLAG_AT(Given, overwrite), PLACE_OVERWRITE},
     {"apply", NULL, 0, FLAG_AT(Given, apply),
-     "run again with the best change, show what it gives, and write it to the --config file if it helps"},
+     "run again with the best change, show what it gains, and write it to the --config file if it helps"},
     {"thresholds", NULL, 0, FLAG_AT(Given, thresholds),
-     "print the table of what is good, acceptable and bad, and end"},
+     "print the limits between good, acceptable and bad, and exit"},
 };
 const CmdUsage diagnose_usage = {usage_text, options, OPTION_COUNT(options)};
 
@@ -309,19 +301,20 @@ static int diagnose_speed(Diagnosis *d, const Given *given, CmdLine *line, int r
     d->batches = given->batches ? strtoll(given->batches, &end, 10) : 0;
     d->run = line->positional_count ? line->positional[0] : NULL;
     if (given->batches && (d->batches < LEAST_BATCHES || *end))
-        return err_set(err, ERR_USAGE, "--num-batches is '%s', but must be a number from %d on",
+        return err_set(err, ERR_USAGE, "--num-batches is '%s', but must be a number of at least %d",
                        given->batches, LEAST_BATCHES);
     if (!given->thresholds && !line->cfg.data_path[0] && !d->run)
         return err_set(
             err, ERR_USAGE,
             "diagnose needs --data-path DIR, the folder with recordings and their texts, or a RUN");
     if (given->apply && ranks > 1)
-        return err_set(err, ERR_USAGE, "--apply tries a change on one rank, and %d were started", ranks);
+        return err_set(err, ERR_USAGE, "--apply works with one rank only, but %d were started", ranks);
     if (given->thresholds)
         return print_thresholds(line->json, err);
     rc = join_ranks(&d->ranks, line->verbose, log, err);
     if (!rc && d->run && !file_exists(d->run))
-        rc = err_set(err, ERR_MISSING, "there is no %s: RUN is the --checkpoint-dir of a training", d->run);
+        rc =
+            err_set(err, ERR_MISSING, "%s does not exist; RUN is the --checkpoint-dir of a training", d->run);
     if (!rc)
         rc = run(d, line, given->apply, log, err);
     if (!rc && leads_ranks(d->ranks))
@@ -356,7 +349,7 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     Diagnosis *d = mem_calloc(1, sizeof *d);
     int rc = cmd_line_parse(&line, &diagnose_usage, &given, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 1, "one folder of a training run", &err);
+        rc = cmd_line_expect(&line, 0, 1, "one folder that `myxtts train` wrote", &err);
     if (!rc && !line.help)
         rc = rank_place_read(&place, &err);
     if (rc || line.help)

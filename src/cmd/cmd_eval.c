@@ -22,20 +22,18 @@
 
 static const char usage_text[] =
     "myxtts eval --checkpoint D --data-path DIR [--clips N] [--lines F] [--vocoder V] [--json]\n\n"
-    "Speaks N of the clips of DIR that are held out (all clips where none is) from their text alone, and "
-    "says what a\n"
-    "recogniser hears beside what it hears in the recordings, and how far the sound is from them; and the "
-    "loss on all\n"
-    "held-out clips. --lines: the words of these lines are judged instead of the clips'. Exit code 1 when "
-    "more than 10\n"
-    "words in 100 are lost on the way from the recordings to the voice.";
+    "Speaks the texts of N held-out clips of DIR (of any N clips if none are held out). Reports what a\n"
+    "recogniser hears in the voice and in the recordings, how far the voice's sound is from the\n"
+    "recordings, and the loss on all held-out clips. --lines: judges the words of these lines instead of\n"
+    "the clips' texts. Exit code 1: findings, or a share of wrong words that is over 10 points higher\n"
+    "than in the recordings.";
 
 #define SPOKEN_CLIPS 20
 #define LOST_POINTS 0.10 /* share of words that may be lost before it is a finding */
 
 typedef struct Eval {
     VoiceData data;
-    Checkpoint vocoder; /* closed where there is none */
+    Checkpoint vocoder; /* closed if there is none */
     int has_vocoder;
     Corpus corpus;
     Synthesiser *synthesiser;
@@ -204,7 +202,7 @@ static int judge_lines(Eval *e, const char *checkpoint, const char *path, const 
         at += size + 1;
     }
     if (!rc && !n)
-        rc = err_set(err, ERR_DATA, "%s holds no line to speak", path);
+        rc = err_set(err, ERR_DATA, "%s has no line to speak", path);
     if (!rc && !(rc = judge_clips(clips, n, e->data.file.cfg.language, thread_cores(), err)))
         e->lines = judge_score(clips, n);
     if (rc == ERR_MISSING && clips) { /* said with the clips: there is no recogniser */
@@ -270,8 +268,8 @@ static int report(const Eval *e, int json, Err *err)
     if (e->lines.words)
         printf("  the lines: %.1f %% of %d words wrong\n", 100 * e->lines.share, e->lines.words);
     if (lost_words(e))
-        printf("  many words are lost between the recordings and the voice: it needs more training, or more "
-               "data\n");
+        printf("  the voice is much harder to understand than the recordings: it needs more training, or "
+               "more data\n");
     if (h->clips || e->lines.words)
         printf("  sound by %s\n", e->has_vocoder ? e->vocoder.path : "Griffin-Lim");
     if (h->judge[0])
@@ -293,11 +291,11 @@ typedef struct Given {
 } Given;
 
 static const CmdOption options[] = {
-    {"checkpoint", "D", TEXT_AT(Given, checkpoint), 0, "a checkpoint, or a folder of them"},
-    {"clips", "N", TEXT_AT(Given, clips), 0, "clips to speak from their text alone (20); 0 for none"},
-    {"lines", "F", TEXT_AT(Given, lines), 0, "a file of lines to speak and judge"},
+    {"checkpoint", "D", TEXT_AT(Given, checkpoint), 0, "a checkpoint, or a folder that holds some"},
+    {"clips", "N", TEXT_AT(Given, clips), 0, "how many clips' texts to speak (20); 0: none"},
+    {"lines", "F", TEXT_AT(Given, lines), 0, "a file whose lines are spoken and judged"},
     {"vocoder", "PATH", TEXT_AT(Given, vocoder), 0,
-     "what makes the sound: a vocoder, or griffin_lim; as in synth"},
+     "what turns mels into sound: a vocoder, or griffin_lim; as in synth"},
 };
 const CmdUsage eval_usage = {usage_text, options, OPTION_COUNT(options)};
 
@@ -310,12 +308,12 @@ int cmd_eval(int argc, char **argv, Log *log)
     Eval e = {0};
     int code = 0, rc = cmd_line_parse(&line, &eval_usage, &given, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_expect(&line, 0, 0, "options only", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
     if (!given.checkpoint)
-        rc = err_set(&err, ERR_USAGE, "eval needs --checkpoint D, what `myxtts train` wrote");
+        rc = err_set(&err, ERR_USAGE, "eval needs --checkpoint D, the folder that `myxtts train` wrote");
     else if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE,
                      "eval needs --data-path DIR, the folder with recordings and their texts");

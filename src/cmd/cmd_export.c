@@ -1,4 +1,4 @@
-/* cmd_export.c - myxtts export: one file to speak from, out of what training wrote. */
+/* cmd_export.c - myxtts export: makes one file to speak from, from what training wrote. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,26 +18,20 @@
 static const char usage_text[] =
     "myxtts export --checkpoint D --output voice.safetensors [--precision bf16|float32] [--vocoder PATH]\n"
     "              [--voice-clips N] [--licence TEXT] [--source TEXT] [--note TEXT] [--json]\n"
-    "myxtts export --checkpoint D --format onnx --output voice.onnx [--precision float32|float16|int8] "
-    "...\n"
+    "myxtts export --checkpoint D --format onnx --output voice.onnx [--precision float32|float16|int8] ...\n"
     "myxtts export --checkpoint D --format piper --output en_US-anna-medium.onnx ...\n\n"
-    "Makes one file to speak from: the weights without what only training needs, the symbols, the settings "
-    "of the mel,\n"
-    "the clips of its speakers, and the vocoder of D/vocoder where there is one (--vocoder names another; "
-    "griffin_lim\n"
-    "leaves it out). `myxtts synth --checkpoint voice.safetensors` speaks from it, and `myxtts info` shows "
-    "licence,\n"
-    "source and note. In a terminal you are asked for licence and source where they are not known; elsewhere "
-    "the file then\n"
-    "says \"unknown\". Paths of this machine stay out of it. bf16 halves the file and is what a GPU speaks "
-    "with; float32\n"
-    "keeps every bit of the weights.\n"
-    "With --format onnx the file is a graph that ONNX Runtime runs without this program: the numbers of "
-    "symbols go in,\n"
-    "sound comes out. It needs a vocoder. Inputs, outputs and metadata are in docs/FORMATS.md.\n"
-    "With --format piper it is a voice for Piper, Home Assistant, NVDA's add-on and sherpa-onnx, with "
-    "NAME.onnx.json,\n"
-    "tokens.txt and MODEL_CARD beside it. Its name begins with the language and ends with the quality.";
+    "Writes one file to speak from: the weights without the training state, the symbols, the mel\n"
+    "settings, reference clips of the speakers, and the vocoder in D/vocoder if there is one (--vocoder\n"
+    "names another; griffin_lim leaves it out). `myxtts synth --checkpoint voice.safetensors` speaks from\n"
+    "it, and `myxtts info` shows licence, source and note. In a terminal the command asks for licence and\n"
+    "source if they are not known; otherwise the file says \"unknown\". The file has no paths of this\n"
+    "machine in it. bf16 halves the file, and GPUs compute in bf16 anyway; float32 keeps every bit of the\n"
+    "weights.\n"
+    "With --format onnx the file is a graph that ONNX Runtime runs without this program: it takes symbol\n"
+    "ids and returns sound. It needs a vocoder. docs/FORMATS.md describes inputs, outputs and metadata.\n"
+    "With --format piper it is a voice for Piper, Home Assistant, NVDA's add-on and sherpa-onnx, with\n"
+    "NAME.onnx.json, tokens.txt and MODEL_CARD beside it. Its name starts with the language and ends with\n"
+    "the quality.";
 
 /* A kind of file. */
 typedef struct Format {
@@ -111,12 +105,12 @@ static int choose_precision(ExportCommand *c, Err *err)
 static int check_options(ExportCommand *c, Err *err)
 {
     if (!c->checkpoint)
-        return err_set(err, ERR_USAGE, "export needs --checkpoint D, what `myxtts train` wrote");
+        return err_set(err, ERR_USAGE, "export needs --checkpoint D, the folder that `myxtts train` wrote");
     int rc = choose_format(c, err);
     if (!rc)
         rc = choose_precision(c, err);
     if (!rc && c->clips && c->kind != FORMAT_SAFETENSORS)
-        rc = err_set(err, ERR_USAGE, "--voice-clips is for --format safetensors: %s holds no clips",
+        rc = err_set(err, ERR_USAGE, "--voice-clips works only with --format safetensors: %s has no clips",
                      c->output);
     return rc;
 }
@@ -130,12 +124,12 @@ static int open_networks(ExportCommand *c, Log *log, Err *err)
         c->has_vocoder = rc == 1;
         rc = rc == 1 ? 0 : rc;
     } else if (!rc && c->vocoder) {
-        rc = err_set(err, ERR_USAGE, "%s is a vocoder itself: --vocoder is for voices", c->voice.path);
+        rc = err_set(err, ERR_USAGE, "%s is itself a vocoder; --vocoder is for voices", c->voice.path);
     }
     if (!rc &&
         (same_file(c->output, c->voice.path) || (c->has_vocoder && same_file(c->output, c->inside.path)))) {
         err_set(err, ERR_USAGE, "--output %s is the checkpoint itself", c->output);
-        rc = err_hint(err, "training could not go on from it; name another file");
+        rc = err_hint(err, "training could not resume from it then; name another file");
     }
     return rc;
 }
@@ -162,27 +156,28 @@ static int report(const ExportCommand *c, const Exported *e, int json, Err *err)
     if (c->has_vocoder)
         printf(", with the vocoder %s of %.2f million", c->inside.path, (double)e->vocoder_parameters / 1e6);
     else if (c->voice.cfg.network == NETWORK_VOICE)
-        printf(", without a vocoder: Griffin-Lim makes its sound");
+        printf(", without a vocoder: Griffin-Lim will make the sound");
     printf("\n");
     return 0;
 }
 
 static const CmdOption options[] = {
     {"checkpoint", "D", TEXT_AT(ExportCommand, checkpoint), 0,
-     "a checkpoint, or a folder of them (its best is taken)"},
+     "a checkpoint, or a folder that holds some (the best is taken)"},
     {"format", "safetensors|onnx|piper", TEXT_AT(ExportCommand, format), 0,
-     "the kind of file (by the ending of the output)"},
-    {"output", "F.safetensors", TEXT_AT(ExportCommand, output), 0, "the file to make: .safetensors, .onnx"},
+     "the kind of file (default: by the extension of --output)"},
+    {"output", "F.safetensors", TEXT_AT(ExportCommand, output), 0, "the file to write: .safetensors, .onnx"},
     {"precision", "bf16|float32|float16|int8", TEXT_AT(ExportCommand, precision), 0,
-     "of the weights: bf16 or float32 in safetensors (bf16), float32, float16 or int8 in onnx (float32)"},
+     "number format of the weights: bf16 (default) or float32 in safetensors; float32 (default), float16 or "
+     "int8 in onnx"},
     {"vocoder", "PATH", TEXT_AT(ExportCommand, vocoder), 0,
-     "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
+     "the vocoder to include (default: D/vocoder); griffin_lim: none"},
     {"voice-clips", "N", TEXT_AT(ExportCommand, clips), 0,
-     "most clips of each speaker (all that the checkpoint has)"},
+     "at most this many reference clips of each speaker (default: all in the checkpoint)"},
     {"licence", "TEXT", TEXT_AT(ExportCommand, credits.licence), 0,
-     "what others may do with the voice: CC BY 4.0"},
+     "what others may do with the voice, such as CC BY 4.0"},
     {"source", "TEXT", TEXT_AT(ExportCommand, credits.source), 0,
-     "whose recordings it was made of: a name, a corpus, a link"},
+     "whose recordings it was made from: a name, a corpus, a link"},
     {"note", "TEXT", TEXT_AT(ExportCommand, credits.note), 0, "what else others should know"},
     {"overwrite", NULL, 0, FLAG_AT(ExportCommand, overwrite), PLACE_OVERWRITE},
 };
@@ -224,7 +219,7 @@ int cmd_export(int argc, char **argv, Log *log)
     Exported made;
     int rc = cmd_line_parse(&line, &export_usage, &c, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_expect(&line, 0, 0, "options only", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);

@@ -222,7 +222,7 @@ static json_t *tallies_json(const Tallies *t)
     return a;
 }
 
-/* Sorts x, which nobody needs in order. */
+/* Sorts x, whose order is not needed any more. */
 static json_t *lengths_json(double *x, size_t n)
 {
     double p50 = stats_percentile(x, n, 0.5), p95 = stats_percentile(x, n, 0.95);
@@ -295,7 +295,7 @@ static void print_caches(const CacheList *l)
     size_t unused;
     cache_list_unused(l, &unused);
     if (unused)
-        printf("  `myxtts prepare --prune` with these settings removes those of others\n");
+        printf("  `myxtts prepare --prune` with these settings removes the caches of other settings\n");
 }
 
 /* Figures, histograms, then why lines were rejected. */
@@ -364,12 +364,12 @@ typedef struct Given {
 
 static const CmdOption options[] = {
     {"checkpoint", "D", TEXT_AT(Given, checkpoint), 0,
-     "a trained voice instead: how far it is, and its speakers (inspect shows more)"}};
+     "describe a trained voice instead: steps made, speakers (inspect shows more)"}};
 const CmdUsage info_usage = {
     "myxtts info DIR | --checkpoint D [--json]\n\n"
-    "Clips, hours, speakers, languages, lengths, the lines that cannot be used, and what is "
-    "wrong with the\nrecordings and texts; or the speakers of a trained voice. Writes "
-    "nothing to disk. Exit code 1: findings.",
+    "Reports clips, hours, speakers, languages, lengths, the lines that cannot be used, and what is wrong\n"
+    "with the recordings and texts; or describes a trained voice. Writes nothing to disk. Exit code 1:\n"
+    "findings.",
     options, OPTION_COUNT(options)};
 
 /* Exit code 1: some lines cannot be used, are over a limit, or have findings. */
@@ -393,7 +393,7 @@ int cmd_info(int argc, char **argv, Log *log)
     }
     if (!line.cfg.data_path[0]) {
         err_set(&err, ERR_USAGE, "info needs DIR, the folder with recordings and their texts");
-        rc = err_hint(&err, "or --checkpoint D, what `myxtts train` wrote");
+        rc = err_hint(&err, "or --checkpoint D, the folder that `myxtts train` wrote");
         goto done;
     }
     info.cfg = &line.cfg;

@@ -1,5 +1,5 @@
 /* cmd_inspect.c - myxtts inspect: what is in a cache or a checkpoint. PATH is a cache folder, an index, or a
- * segment; a checkpoint, or a folder of them. */
+ * segment; a checkpoint, or a folder that holds some. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static int find_target(Target *t, const char *path, Err *err)
         if (t->dir && t->count == 0) {
             err_set(err, ERR_MISSING, "%s holds neither a cache nor a checkpoint", path);
             return err_hint(
-                err, "the cache of a dataset is in its folder myxtts-cache, or where --cache-dir said");
+                err,
+                "the cache of a dataset is in its folder myxtts-cache, or in the --cache-dir that was given");
         }
     } else {
         const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
@@ -303,9 +304,9 @@ typedef struct Given {
 
 static const CmdOption options[] = {
     {"utterance", "ID", TEXT_AT(Given, id), 0,
-     "one utterance: its phonemes and tokens, its mel and its samples in numbers"}};
-const CmdUsage inspect_usage = {"myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache or a "
-                                "checkpoint: PATH is its folder, or one of its files.",
+     "one utterance: its phonemes and tokens, and figures about its mel and samples"}};
+const CmdUsage inspect_usage = {"myxtts inspect PATH [--utterance ID] [--json]\n\nShows what is in a cache "
+                                "or a checkpoint. PATH is the folder, or one of the files in it.",
                                 options, OPTION_COUNT(options)};
 
 /* Exit code 1: the utterance is not in the cache. */

@@ -11,13 +11,12 @@
 
 static const char usage[] =
     "myxtts manual\n\n"
-    "Prints the manual page of this program, as troff with the macros of man: every command with its "
-    "options, and\n"
-    "every setting. `make install` puts it where man looks for it. To read it at once:\n"
+    "Prints the manual page of this program (troff with man macros): every command with its options, and\n"
+    "every setting. `make install` puts it where man looks for it. To read it right away:\n"
     "    myxtts manual | man -l -";
 
-/* What troff would take for something else. A dash is one that can be copied into a shell; what stands in
- * backquotes becomes bold. */
+/* What troff would take for something else. A dash is one that can be copied into a shell; text in backquotes
+ * becomes bold. */
 static void print_text(const char *s, size_t n)
 {
     static const struct {
@@ -134,13 +133,24 @@ static void print_manual(const json_t *all)
     static const char *const sections[] = {"model", "data", "training"};
     const json_t *commands = json_object_get(all, "commands"), *o;
     size_t i;
-    printf(
-        ".\\\" Written by `myxtts manual`.\n.TH MYXTTS 1 \"\" \"myxtts %s\" \"User Commands\"\n.nh\n.ad l\n"
-        ".SH NAME\nmyxtts \\- train text\\-to\\-speech voices, keep the GPU busy, and speak\n"
-        ".SH SYNOPSIS\n.B myxtts\n.I COMMAND\n[options]\n.PP\n.B myxtts help\n.I COMMAND\n",
-        json_get_text(all, "version"));
-    puts(".SH DESCRIPTION\nmyxtts trains voices on a folder of recordings and their texts, speaks with\n"
-         "them, and finds out what holds a training up.\n.SS Commands");
+    printf(".\\\" Written by `myxtts manual`.\n"
+           ".TH MYXTTS 1 \"\" \"myxtts %s\" \"User Commands\"\n"
+           ".nh\n"
+           ".ad l\n"
+           ".SH NAME\n"
+           "myxtts \\- train text\\-to\\-speech voices, keep the GPU busy, and speak\n"
+           ".SH SYNOPSIS\n"
+           ".B myxtts\n"
+           ".I COMMAND\n"
+           "[options]\n"
+           ".PP\n"
+           ".B myxtts help\n"
+           ".I COMMAND\n",
+           json_get_text(all, "version"));
+    puts(".SH DESCRIPTION\n"
+         "myxtts trains voices on a folder of recordings and their texts, speaks with\n"
+         "them, and finds out what slows a training down.\n"
+         ".SS Commands");
     json_array_foreach(commands, i, o)
     {
         printf(".TP\n.B %s\n", json_get_text(o, "name"));
@@ -157,17 +167,31 @@ static void print_manual(const json_t *all)
     }
     puts(".SH \"OPTIONS OF EVERY COMMAND\"");
     print_options(json_object_get(all, "common"), NULL);
-    puts(".SH SETTINGS\nEvery key of the configuration file is an option of every command too, with dashes "
-         "for\n"
-         "underscores. \\fBmyxtts config\\fR prints the values that hold, and where they come from.");
+    puts(".SH SETTINGS\n"
+         "Every key of the configuration file is also an option of every command, with dashes for\n"
+         "underscores. \\fBmyxtts config\\fR prints the values in effect, and where they come from.");
     for (i = 0; i < sizeof sections / sizeof *sections; i++) {
         printf(".SS \"Section %s\"\n", sections[i]);
         print_options(json_object_get(all, "settings"), sections[i]);
     }
-    puts(".SH \"EXIT STATUS\"\n.TP\n.B 0\nAll is well.\n.TP\n.B 1\nFindings.\n.TP\n.B 2\nWrong use: an "
-         "option, a\n"
-         "setting, an argument.\n.TP\n.B 3\nThe machine or the data failed.\n"
-         ".SH \"SEE ALSO\"\n.BR espeak\\-ng (1),\n.BR sox (1),\n.BR mpirun (1)");
+    puts(".SH \"EXIT STATUS\"\n"
+         ".TP\n"
+         ".B 0\n"
+         "All is well.\n"
+         ".TP\n"
+         ".B 1\n"
+         "Findings.\n"
+         ".TP\n"
+         ".B 2\n"
+         "Wrong use: an option, a\n"
+         "setting, an argument.\n"
+         ".TP\n"
+         ".B 3\n"
+         "The machine or the data failed.\n"
+         ".SH \"SEE ALSO\"\n"
+         ".BR espeak\\-ng (1),\n"
+         ".BR sox (1),\n"
+         ".BR mpirun (1)");
 }
 
 const CmdUsage manual_usage = {usage, NULL, 0};

@@ -20,8 +20,10 @@
 
 static const char usage[] =
     "myxtts mel FILE [--output F.npy] [--png F.png] [--json] [any setting]\n\n"
-    "Computes the mel of one audio file: decode, mono, resample to sample_rate; no trim, no loudness.\n"
-    "--output writes float32 [frames, n_mels] in C order; --png draws it; without either, a summary.";
+    "Computes the mel of one audio file, mixed to mono and resampled to sample_rate, but not trimmed or\n"
+    "levelled.\n"
+    "--output writes float32 [frames, n_mels] in C order, --png draws it; without either, prints a\n"
+    "summary.";
 
 typedef struct Clip {
     int file_rate, rate, bands;

@@ -1,4 +1,4 @@
-/* cmd_monitor.c - myxtts monitor: a run as it goes on, in the terminal. It only reads: the run's log and
+/* cmd_monitor.c - myxtts monitor: a live view of a run in the terminal. It only reads: the run's log and
  * NVML. */
 #include <dirent.h>
 #include <errno.h>
@@ -22,9 +22,10 @@
 
 static const char usage_text[] =
     "myxtts monitor [RUN] [--once] [--interval S] [--json]\n\n"
-    "A live view of a training run: progress, loss, step times, waiting, queue, GPU. RUN is a folder with "
-    "checkpoints, or the log.jsonl in it; without it, the newest run under checkpoint_dir. Ctrl-C ends the "
-    "view, not the run. Where the output is no terminal, a line for every line of the log.";
+    "A live view of a training run: progress, loss, step times, time spent waiting, queued batches, GPU.\n"
+    "RUN is the folder of a run, or the log.jsonl in it; the default is the newest run under\n"
+    "checkpoint_dir. Ctrl-C ends the view, not the run. If the output is not a terminal, prints one line\n"
+    "for each line of the log.";
 
 typedef struct Watch {
     char *log_path;
@@ -84,8 +85,8 @@ static int find_run(Watch *w, const CmdLine *line, Err *err)
     w->log_path = newest_log(dir);
     if (w->log_path)
         return 0;
-    err_set(err, ERR_MISSING, "no run was found: looked for %s/log.jsonl and %s/*/log.jsonl", dir, dir);
-    return err_hint(err, "`myxtts train` writes it; name another folder as in `myxtts monitor RUN`");
+    err_set(err, ERR_MISSING, "no run found: neither %s/log.jsonl nor %s/*/log.jsonl exists", dir, dir);
+    return err_hint(err, "`myxtts train` writes log.jsonl; `myxtts monitor RUN` looks in another folder");
 }
 
 /* ---- what it does now ---- */
@@ -186,7 +187,7 @@ static int show(Watch *w, int whole, Err *err)
     }
     int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for the view") : 0;
     if (!rc) {
-        /* Taller than the screen: it has scrolled, so the whole screen is drawn anew. */
+        /* Taller than the screen: it has scrolled, so the whole screen is redrawn. */
         if (w->tty && w->drawn >= high)
             control("\033[H\033[J");
         else if (w->tty && w->drawn) {
@@ -223,7 +224,7 @@ static int follow(Watch *w, double interval, Err *err)
         look_at_gpus(w);
         if ((live || changed) && (rc = show(w, live, err)))
             break;
-        /* The run has ended, or nobody reads any more. */
+        /* The run has ended, or the reader has gone. */
         if (monitor_view_state(&w->view) == VIEW_ENDED || ferror(stdout))
             break;
         if (sigtimedwait(&wanted, NULL, &pause) > 0)
@@ -248,8 +249,8 @@ typedef struct Given {
 } Given;
 
 static const CmdOption options[] = {
-    {"once", NULL, 0, FLAG_AT(Given, once), "print one frame and end"},
-    {"interval", "S", TEXT_AT(Given, every), 0, "seconds from one look to the next (1)"},
+    {"once", NULL, 0, FLAG_AT(Given, once), "print one frame and exit"},
+    {"interval", "S", TEXT_AT(Given, every), 0, "seconds between updates (1)"},
 };
 const CmdUsage monitor_usage = {usage_text, options, OPTION_COUNT(options)};
 

@@ -21,16 +21,17 @@
 
 static const char usage[] =
     "myxtts phonemize [--language en-us] [--text T | FILE | -] [--lexicon L] [--explain | --unknown]\n\n"
-    "Prints the phonemes (IPA with stress and punctuation) of each line as it will be spoken, in order, one "
-    "line for each; an empty line for an empty one. Numbers and abbreviations are written out first; "
-    "--text-cleaners none leaves them to espeak-ng.\n"
-    "--explain also prints where they come from, for each part of a line: espeak, lexicon, inline ([[IPA]] "
-    "in "
-    "the text) or rule (names of signs, words of other scripts), what is said, and its phonemes.\n"
-    "Markdown, HTML and SSML (--text-format, or found out: of --text, and of a file that begins with a tag) "
-    "are read as a whole: a line for each sentence; --json also has breaks, marks and changes of manner.\n"
-    "--unknown lists the words that espeak-ng only guesses at, each once, as lines for a lexicon.\n"
-    "Lines are worked on in batches; --num-workers 0 answers each line before it reads the next.";
+    "Prints the phonemes of each line (IPA with stress and punctuation), one line of output for each line\n"
+    "of input. Numbers and abbreviations are written out first; --text-cleaners none leaves them to\n"
+    "espeak-ng.\n"
+    "--explain also prints, for each part of a line, where its phonemes come from: espeak, lexicon,\n"
+    "inline ([[IPA]] in the text) or rule (names of signs, words in other scripts), with the words\n"
+    "spoken.\n"
+    "Markdown, HTML and SSML are read as a whole, with a line of output for each sentence; --json also\n"
+    "has breaks, marks and changes of manner. The format is given by --text-format, or recognised in\n"
+    "--text and in files that begin with a tag.\n"
+    "--unknown lists the words whose phonemes espeak-ng only guesses, each once, as lines for a lexicon.\n"
+    "Lines are processed in batches; --num-workers 0 answers each line before reading the next.";
 
 typedef struct Job {
     FILE *in;         /* NULL: `text` is the only line */
@@ -181,7 +182,9 @@ static int open_input(Job *job, const CmdLine *line, const char *text, Err *err)
         return err_hint(err, "give --text \"some words\", a file, or - for standard input");
     }
     const int rc = file_open_lines(&job->in, job->name, err);
-    return rc && strchr(job->name, ' ') ? err_hint(err, "for words instead of a file: --text \"...\"") : rc;
+    return rc && strchr(job->name, ' ')
+               ? err_hint(err, "to phonemize words rather than a file: --text \"...\"")
+               : rc;
 }
 
 /* --- words that are guessed at --- */
@@ -240,7 +243,7 @@ static int judge_word(Guesses *g, const char *language, const char *word, size_t
     return rc ? err_set_errno(err, ERR_IO, "writing the words to stdout failed") : 0;
 }
 
-/* Words of what espeak-ng has said: letters, with apostrophes inside. */
+/* Words in espeak-ng's output: letters, with apostrophes inside. */
 static int judge_line(Guesses *g, const TextResult *r, Err *err)
 {
     const TextSpan *all = (const TextSpan *)(const void *)r->spans.data;
@@ -432,12 +435,12 @@ typedef struct Given {
 } Given;
 
 static const CmdOption options[] = {
-    {"text", "T", TEXT_AT(Given, text), 0, "speak this text"},
+    {"text", "T", TEXT_AT(Given, text), 0, "phonemize this text"},
     {"explain", NULL, 0, FLAG_AT(Given, explain), "also print where the phonemes come from"},
     {"text-format", "F", TEXT_AT(Given, text_format), 0,
-     "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
+     "format of the text: " TEXT_FORMAT_NAMES " (auto recognises it)"},
     {"ssml", NULL, 0, FLAG_AT(Given, ssml), "the text is SSML, as --text-format ssml"},
-    {"unknown", NULL, 0, FLAG_AT(Given, unknown), "list the words that espeak-ng only guesses at"},
+    {"unknown", NULL, 0, FLAG_AT(Given, unknown), "list the words whose phonemes espeak-ng only guesses"},
 };
 const CmdUsage phonemize_usage = {usage, options, OPTION_COUNT(options)};
 

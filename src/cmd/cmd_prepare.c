@@ -18,15 +18,12 @@
 #include "pipeline/data.h"
 
 static const char usage_text[] =
-    "myxtts prepare DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "
-    "[--json]\n\n"
-    "Reads the recordings and texts in DIR, whatever its layout (`myxtts info DIR` says which was found), "
-    "and\n"
-    "builds what is missing or changed in the caches. Lists every line that cannot be used, with the reason, "
-    "in\n"
-    "rejected.tsv beside them, and recordings and texts that somebody should look at in findings.tsv. Exit\n"
-    "code 1: there are some.\n"
-    "mpirun -n 4 myxtts prepare ... shares the work out among four processes, on one host or several.";
+    "myxtts prepare DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] [--json]\n\n"
+    "Reads the recordings and texts in DIR, whatever its layout (`myxtts info DIR` says which was found),\n"
+    "and builds what is missing or outdated in the caches. Beside the caches, rejected.tsv lists every\n"
+    "line that cannot be used, with the reason, and findings.tsv the recordings and texts to look at.\n"
+    "Exit code 1: one of them is not empty.\n"
+    "mpirun -n 4 myxtts prepare ... shares the work among four processes, on one host or several.";
 
 /* What one stage built and reused; `checked` only where every byte was looked at. */
 static json_t *stage_json(const CacheReport *r, int verified)
@@ -112,7 +109,7 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
             printf("  %-9s   %6llu %-18s %s\n", "", (unsigned long long)r->by_reason[i],
                    reject_code((RejectReason)i), reject_text((RejectReason)i));
     if (r->rejected)
-        printf("  %-9s   each one with line and reason: %s\n", "", r->rejected_path);
+        printf("  %-9s   listed with line and reason in %s\n", "", r->rejected_path);
     if (options->text)
         print_stage("text", &r->text, options->verify);
     if (options->mel)
@@ -188,7 +185,7 @@ static int judge(const PrepareReport *r, const Dataset *dataset, const Config *c
         return data_unusable(dataset, cfg, r->rejected_path, err);
     if (r->text.damaged + r->mel.damaged + r->audio.damaged > 0) {
         log_warn(log,
-                 "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
+                 "damaged records were found and rebuilt; unless someone edited the files, check the disk");
         *code = 1;
     }
     return 0;
@@ -202,12 +199,12 @@ typedef struct Given {
 
 static const CmdOption own_options[] = {
     {"stages", "text|mel|audio|all", TEXT_AT(Given, stages), 0,
-     "which caches to build: all (the default) is text and mel, audio the samples for a vocoder; several "
-     "with commas (text needs no recordings)"},
+     "which caches to build, with commas between them: text (needs no recordings), mel, audio (samples for a "
+     "vocoder), all (text and mel; the default)"},
     {"verify", NULL, 0, FLAG_AT(Given, verify),
-     "check every byte of the caches; damaged records are named and rebuilt"},
+     "check every byte of the caches; name and rebuild damaged records"},
     {"prune", NULL, 0, FLAG_AT(Given, prune),
-     "afterwards remove the caches of other settings in the folder; each is named with its size first"},
+     "afterwards remove the caches of other settings from the folder; names each with its size first"},
 };
 const CmdUsage prepare_usage = {usage_text, own_options, OPTION_COUNT(own_options)};
 

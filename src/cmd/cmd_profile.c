@@ -23,15 +23,13 @@ static const char usage_text[] =
     "[--json]\n"
     "       myxtts profile step --data-path DIR [--num-steps N] [--batch-size N] [--layers] [--json]\n"
     "       myxtts profile dual --data-path DIR --data-gpu D --model-gpu D [--num-steps N] [--json]\n\n"
-    "data: how evenly batches arrive when nothing slows them down; --benchmark tries batch sizes and numbers "
-    "of "
-    "workers.\n"
-    "step: waiting for data, forward, loss, backward, optimiser of the real training step; --layers takes it "
-    "apart.\n"
-    "dual: loading, preprocessing, transfer, training and gaps on two devices (they may be one), and what "
-    "one device would give.\n"
-    "--sim describes a simulated machine. Nothing is written but --output and --html.\n"
-    "Exit code 0: nothing was found, 1: findings.";
+    "data: how evenly batches arrive when nothing slows them down; --benchmark tries batch sizes and\n"
+    "numbers of workers.\n"
+    "step: the time a real training step spends on waiting for data, forward, loss, backward and\n"
+    "optimiser; --layers: on each layer.\n"
+    "dual: loading, preprocessing, transfer, training and gaps on two devices (or twice the same),\n"
+    "compared with one device. --sim describes a simulated machine. Writes only the files of --output and\n"
+    "--html. Exit code 0: nothing found, 1: findings.";
 
 typedef struct Profile {
     Config cfg;
@@ -76,7 +74,7 @@ static int positive(const char *option, const char *text, int64_t least, int64_t
         return 0;
     *out = strtoll(text, &end, 10);
     if (*end || *out < least)
-        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %lld on", option, text,
+        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number of at least %lld", option, text,
                        (long long)least);
     return 0;
 }
@@ -110,17 +108,17 @@ typedef struct Given {
 
 static const CmdOption options[] = {
     {"num-batches", "N", TEXT_AT(Given, batches), 0,
-     "data: batches to take (as many as a few seconds allow)"},
-    {"num-steps", "N", TEXT_AT(Given, steps), 0, "step, dual: steps to make"},
+     "data: how many batches to take (default: as many as fit into a few seconds)"},
+    {"num-steps", "N", TEXT_AT(Given, steps), 0, "step, dual: how many steps to run"},
     {"benchmark", NULL, 0, FLAG_AT(Given, benchmark),
      "data: try a grid of batch sizes and numbers of workers"},
-    {"grid-batch", "LIST", TEXT_AT(Given, sizes), 0, "batch sizes of the grid (8,16,32)"},
+    {"grid-batch", "LIST", TEXT_AT(Given, sizes), 0, "data: batch sizes of the grid (8,16,32)"},
     {"grid-workers", "LIST", TEXT_AT(Given, workers), 0,
-     "numbers of workers of the grid (1, 2, 4, ... up to the cores)"},
-    {"repeats", "N", TEXT_AT(Given, repeats), 0, "how often each cell of the grid is measured (3)"},
-    {"layers", NULL, 0, FLAG_AT(Given, layers), "step: the time of each layer"},
-    {"output", "FILE", TEXT_AT(Given, output), 0, "also write the text to FILE"},
-    {"html", "FILE", TEXT_AT(Given, html), 0, "also write one page with pictures to FILE"},
+     "data: numbers of workers of the grid (1, 2, 4, ... up to the number of cores)"},
+    {"repeats", "N", TEXT_AT(Given, repeats), 0, "data: how often to measure each cell of the grid (3)"},
+    {"layers", NULL, 0, FLAG_AT(Given, layers), "step: also show the time of each layer"},
+    {"output", "FILE", TEXT_AT(Given, output), 0, "also write the report as text to FILE"},
+    {"html", "FILE", TEXT_AT(Given, html), 0, "also write the report as a web page with pictures to FILE"},
     {"overwrite", NULL, 0, FLAG_AT(Given, overwrite), PLACE_OVERWRITE},
 };
 const CmdUsage profile_usage = {usage_text, options, OPTION_COUNT(options)};
@@ -153,7 +151,7 @@ static int profile(Profile *p, const Given *given, const CmdLine *line, Log *log
     int64_t n = 0, again = 3;
     int rc = 0;
     if (!data && !step && strcmp(what, "dual"))
-        rc = err_set(err, ERR_USAGE, "there is no profile '%s'; there are: data, step, dual", what);
+        rc = err_set(err, ERR_USAGE, "unknown profile '%s'; choose data, step or dual", what);
     else if (!line->cfg.data_path[0])
         rc = err_set(err, ERR_USAGE,
                      "profile needs --data-path DIR, the folder with recordings and their texts");

@@ -18,21 +18,18 @@
 #include "serve/wyoming.h"
 
 #define LOOK_TENTHS 5   /* of a second between looks at the files of the voices */
-#define STOP_SECONDS 30 /* that what is being spoken may take to its end */
+#define STOP_SECONDS 30 /* that requests in progress may take to finish */
 
 static const char usage_text[] =
     "myxtts serve --checkpoint RUN|voice.safetensors [MORE ...] [--runs FOLDER] [--listen 127.0.0.1:8000]\n"
     "             [--token-file F] [--wyoming PORT]\n"
     "       myxtts serve --record DIR [--language de | --sentences FILE]\n\n"
-    "Speaks for other programs, over HTTP: POST /v1/audio/speech as OpenAI's clients send it, and a page at "
-    "/\n"
-    "for the browser. Every checkpoint is a voice, called by the name of its folder or file. --runs shows\n"
-    "the trainings in a folder. --record has a page that shows sentences and records you reading them, as "
-    "DIR/ID.wav\n"
-    "and DIR/ID.txt, for `myxtts train`. It listens on this machine only; another address needs "
-    "--token-file.\n"
-    "Ctrl-C and SIGTERM finish what is being spoken; a second Ctrl-C ends at once. docs/SERVER.md has the "
-    "API.";
+    "Speaks for other programs over HTTP: POST /v1/audio/speech as OpenAI's clients send it, and a page\n"
+    "at / for the browser. Each checkpoint is a voice, named after its folder or file. --runs shows the\n"
+    "trainings in a folder. --record serves a page that shows sentences and records you reading them, as\n"
+    "DIR/ID.wav and DIR/ID.txt, for `myxtts train`. By default only this machine can connect; listening\n"
+    "at any other address needs --token-file. Ctrl-C and SIGTERM let the current requests finish; a\n"
+    "second Ctrl-C exits at once. docs/SERVER.md describes the API.";
 
 static volatile int signals; /* set by the signal handler: nothing else can reach it there */
 
@@ -209,16 +206,16 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
                       .token_file = s->token_file,
                       .log = log};
     if (line->positional_count == 0 && !s->runs && !s->record)
-        return err_set(
-            err, ERR_USAGE,
-            "serve needs --checkpoint D, what `myxtts train` wrote, --runs FOLDER or --record DIR");
+        return err_set(err, ERR_USAGE,
+                       "serve needs --checkpoint D (the folder that `myxtts train` wrote), --runs FOLDER or "
+                       "--record DIR");
     if (s->sentences && !s->record)
-        return err_set(err, ERR_USAGE, "--sentences is for recording: it needs --record DIR");
+        return err_set(err, ERR_USAGE, "--sentences works only with --record DIR");
     if (s->wyoming && line->positional_count == 0)
-        return err_set(err, ERR_USAGE, "--wyoming is for voices: it needs --checkpoint D");
+        return err_set(err, ERR_USAGE, "--wyoming works only with --checkpoint D");
     if (s->announce && !s->wyoming_open)
         return err_set(err, ERR_USAGE,
-                       "--announce is for a port that others reach: it needs --wyoming 0.0.0.0:10200 and "
+                       "--announce needs a port that other machines can reach: --wyoming 0.0.0.0:10200 and "
                        "--wyoming-open");
     int rc = take_numbers(s, &o, err);
     WyomingOptions home = wyoming_options(s, &o);
@@ -248,7 +245,7 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
             server_look(&s->server);
     }
     announce_close(&s->announcement);
-    log_info(log, "stopping: what is being spoken is finished first; Ctrl-C again ends at once");
+    log_info(log, "stopping after the current requests; press Ctrl-C again to exit at once");
     if (s->home)
         wyoming_stop(s->home);
     server_stop(&s->server, STOP_SECONDS);
@@ -257,33 +254,35 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
 
 static const CmdOption options[] = {
     {"checkpoint", "D", TEXT_AT(Serve, checkpoint), 0,
-     "a voice: a checkpoint, or a folder of them; may be given again"},
+     "a voice: a checkpoint, or a folder that holds some; may be repeated"},
     {"runs", "FOLDER", TEXT_AT(Serve, runs), 0, "show the trainings in this folder"},
-    {"record", "DIR", TEXT_AT(Serve, record), 0, "a page that records sentences into this folder"},
+    {"record", "DIR", TEXT_AT(Serve, record), 0, "serve a page that records sentences into this folder"},
     {"sentences", "FILE", TEXT_AT(Serve, sentences), 0,
-     "what is read there, one sentence a line (the list of --language: en, de, fa)"},
-    {"vocoder", "PATH", TEXT_AT(Serve, vocoder), 0, "what makes the sound, as for synth"},
-    {"iterations", "N", TEXT_AT(Serve, iterations), 0, "of Griffin-Lim, as for synth"},
-    {"listen", "HOST:PORT", TEXT_AT(Serve, listen), 0, "where (127.0.0.1:8000); port 0: any that is free"},
+     "the sentences to record, one a line (default: a built-in list for --language en, de or fa)"},
+    {"vocoder", "PATH", TEXT_AT(Serve, vocoder), 0, "what turns mels into sound, as in synth"},
+    {"iterations", "N", TEXT_AT(Serve, iterations), 0, "iterations of Griffin-Lim, as in synth"},
+    {"listen", "HOST:PORT", TEXT_AT(Serve, listen), 0,
+     "address and port to listen at (127.0.0.1:8000); port 0: any free port"},
     {"token-file", "F", TEXT_AT(Serve, token_file), 0,
-     "clients must send the line in this file as Bearer token"},
+     "clients must send the line in this file as their Bearer token"},
     {"wyoming", "HOST:PORT", TEXT_AT(Serve, wyoming), 0,
-     "speak the Wyoming protocol there, for Home Assistant"},
+     "also speak the Wyoming protocol (Home Assistant) at this port"},
     {"wyoming-open", NULL, 0, FLAG_AT(Serve, wyoming_open),
-     "also at an address that others reach: the protocol has no token"},
+     "allow Wyoming at an address that other machines can reach, although it has no token"},
     {"announce", NULL, 0, FLAG_AT(Serve, announce),
      "tell the network of the Wyoming port by Avahi, so that Home Assistant finds it"},
     {"force-language", NULL, 0, FLAG_AT(Serve, force_language),
-     "speak also languages and letters that a voice was never trained on"},
-    {"max-connections", "N", TEXT_AT(Serve, max_connections), 0, "open at once (2000)"},
-    {"max-requests", "N", TEXT_AT(Serve, max_requests), 0, "texts that are spoken at once (256)"},
-    {"max-queue", "N", TEXT_AT(Serve, max_queue), 0, "of them without any sound so far (128)"},
+     "also speak languages and scripts that a voice was never trained on"},
+    {"max-connections", "N", TEXT_AT(Serve, max_connections), 0, "maximum number of open connections (2000)"},
+    {"max-requests", "N", TEXT_AT(Serve, max_requests), 0, "maximum number of texts spoken at once (256)"},
+    {"max-queue", "N", TEXT_AT(Serve, max_queue), 0,
+     "maximum number of these still waiting for their first sound (128)"},
     {"max-wait", "S", TEXT_AT(Serve, max_wait), 0, "seconds that a text may have to wait for others (1)"},
-    {"max-text", "N", TEXT_AT(Serve, max_text), 0, "characters of a text (50000)"},
-    {"max-body", "MIB", TEXT_AT(Serve, max_body), 0, "size of a request (24)"},
-    {"max-upload", "MIB", TEXT_AT(Serve, max_upload), 0, "size of a recording in it (16)"},
+    {"max-text", "N", TEXT_AT(Serve, max_text), 0, "maximum number of characters in a text (50000)"},
+    {"max-body", "MIB", TEXT_AT(Serve, max_body), 0, "maximum size of a request in MB (24)"},
+    {"max-upload", "MIB", TEXT_AT(Serve, max_upload), 0, "maximum size of a recording in a request (16)"},
     {"request-timeout", "S", TEXT_AT(Serve, request_timeout), 0,
-     "seconds to send a request, to wait for the first sound, and to stand still (60)"},
+     "seconds a client may take to send a request, wait for the first sound, or stall (60)"},
 };
 const CmdUsage serve_usage = {usage_text, options, OPTION_COUNT(options)};
 

@@ -34,18 +34,14 @@ static const char usage_text[] =
     "             [--reference R.wav | --speaker S] [--language L] [--vocoder V] [--png mel.png]\n"
     "             [--alignment-png F.png]\n"
     "myxtts synth --checkpoint D --lines F --output-dir DIR [--json] ...\n\n"
-    "Speaks the text with a voice that `myxtts train` made. D is the folder of a training (its best "
-    "checkpoint is used), a\n"
-    "checkpoint, an exported voice, or `base`, the voice that comes with the program; without it, the newest "
-    "training\n"
-    "that was not given a --checkpoint-dir. Without\n"
-    "--output the speech is speech.wav; a sound file of that name is replaced.\n"
-    "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of "
-    "the first\n"
-    "speaker, in any language of the voice; `myxtts info --checkpoint D` lists speakers and languages. The "
-    "ending of\n"
-    "the output chooses WAV, FLAC, OGG or MP3; - is standard output (WAV), and for --text-file and --lines "
-    "standard\ninput.\n"
+    "Speaks the text with a voice that `myxtts train` made. D is the folder of a training (its best\n"
+    "checkpoint is used), a checkpoint, an exported voice, or `base`, the voice that comes with the\n"
+    "program; without it, the newest training that was not given a --checkpoint-dir. Without\n"
+    "--output the speech is speech.wav; a sound file of that name is replaced. The voice is that of a\n"
+    "recording (--reference), of a speaker of the training data (--speaker), or of the first speaker, in\n"
+    "any language of the voice; `myxtts info --checkpoint D` lists speakers and languages. The ending of\n"
+    "the output chooses WAV, FLAC, OGG or MP3; - is standard output (WAV), and for --text-file and\n"
+    "--lines standard input.\n"
     "With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
 
 #define GPU_WORKERS 4
@@ -94,7 +90,7 @@ static int keep_first(Synth *s, const VoicePart *p, Err *err)
     return 0;
 }
 
-/* Sound goes to the file as it comes; a long text never lies in memory whole. */
+/* Sound goes to the file as it comes; a long text is never in memory as a whole. */
 static int take_part(void *arg, const VoicePart *part, const float *samples, int64_t count, Err *err)
 {
     Synth *s = arg;
@@ -301,7 +297,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
     }
     voice_text_close(&rest);
     if (!r->err.code && !out->parts)
-        err_set(&r->err, ERR_DATA, "there is nothing to speak in the line");
+        err_set(&r->err, ERR_DATA, "the line has nothing to speak");
 }
 
 /* In order: writes the file, and says so. A line that failed is a finding, not the end. */
@@ -365,7 +361,7 @@ static int cut_lines(Lines *l, Err *err)
             return err_set(err, ERR_NOMEM, "no memory for %llu lines", (unsigned long long)n);
     }
     if (!l->count)
-        return err_set(err, ERR_DATA, "%s holds no line to speak", lines_name(l->s));
+        return err_set(err, ERR_DATA, "%s has no line to speak", lines_name(l->s));
     return 0;
 }
 
@@ -385,7 +381,7 @@ static int check_line_places(const Lines *l, Err *err)
     return rc;
 }
 
-/* All cores make sound, each with a stage of its own. */
+/* All cores make sound, each with its own stage. */
 static int speak_lines(Synth *s, int *findings, Err *err)
 {
     /* Four are enough to keep a GPU busy. */
@@ -487,7 +483,7 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     rc = voice_open(&s->voice, &o, err);
     if (!rc && s->lines)
         rc = voice_language_check(voice_checkpoint(s->voice), &o.wish, NULL, 0, log, err);
-    /* Whose voice it is belongs to loading: nobody waits for it in the middle of a text. */
+    /* Whose voice it is belongs to loading: no listener waits for it in the middle of a text. */
     if (!rc)
         rc = s->reference ? voice_of_recording(s->voice, s->reference, err)
                           : voice_of_speaker(s->voice, s->speaker, err);
@@ -554,38 +550,37 @@ static int fill_in(Synth *s, const CmdLine *line, Err *err)
         s->checkpoint = s->found[0] ? s->found : s->checkpoint;
     }
     if (file_exists(s->checkpoint)) {
-        log_info(s->log, "the voice in %s speaks; --checkpoint D names another", s->checkpoint);
+        log_info(s->log, "using the voice in %s; --checkpoint D chooses another", s->checkpoint);
         return 0;
     }
     err_set(err, ERR_USAGE,
-            "synth needs --checkpoint D, what `myxtts train` wrote; there is no folder %s here",
+            "synth needs --checkpoint D, the folder that `myxtts train` wrote; there is no folder %s here",
             s->checkpoint);
     newest_run(s->found, ".");
-    return s->found[0]
-               ? err_hint(err, "the newest run here is %.200s: --checkpoint %.200s", s->found, s->found)
-               : err_hint(err, "the voice that comes with the program: --checkpoint base");
+    return s->found[0] ? err_hint(err, "the newest run here is %.200s; to use it: --checkpoint %.200s",
+                                  s->found, s->found)
+                       : err_hint(err, "the voice that comes with the program: --checkpoint base");
 }
 
 /* Which of the two ways of use is meant, and whether it is complete. */
 static int check_options(Synth *s, Err *err)
 {
     if (!!s->text + !!s->text_file + !!s->lines != 1)
-        return err_set(err, ERR_USAGE, "synth needs one of \"TEXT\", --text-file F and --lines F");
+        return err_set(err, ERR_USAGE, "synth needs \"TEXT\", --text-file F or --lines F");
     if (s->lines && (!s->output_dir || s->output))
-        return err_set(err, ERR_USAGE,
-                       "with --lines the speech goes to --output-dir DIR, one file for each line");
+        return err_set(err, ERR_USAGE, "--lines needs --output-dir DIR, where each line becomes a file");
     if (!s->lines && (!s->output || s->output_dir))
         return err_set(err, ERR_USAGE,
                        "synth needs --output FILE, a name with one of " SOUND_ENDINGS
                        " (- for standard output)");
     if (is_dash(s->output) && s->json)
-        return err_set(err, ERR_USAGE, "--output - and --json both want standard output: give one");
+        return err_set(err, ERR_USAGE, "--output - and --json both write to standard output: give only one");
     if (is_dash(s->output) && isatty(STDOUT_FILENO)) {
         err_set(err, ERR_USAGE, "--output - would write sound to the terminal");
         return err_hint(err, "send it somewhere: myxtts synth ... --output - | aplay");
     }
     if (s->lines && (s->png || s->alignment_png))
-        return err_set(err, ERR_USAGE, "--%s draws one text and cannot be used with --lines",
+        return err_set(err, ERR_USAGE, "--%s draws a single text and cannot be used with --lines",
                        s->png ? "png" : "alignment-png");
     if (s->text_format && text_format_find(&s->format, s->text_format))
         return err_set(err, ERR_USAGE, "--text-format is '%s'; it must be " TEXT_FORMAT_NAMES,
@@ -593,36 +588,40 @@ static int check_options(Synth *s, Err *err)
     if (s->ssml)
         s->format = TEXT_FORMAT_SSML;
     if (s->reference && s->speaker)
-        return err_set(err, ERR_USAGE, "--reference and --speaker both say whose voice it is: give one");
+        return err_set(err, ERR_USAGE,
+                       "--reference and --speaker both choose whose voice it is: give only one");
     return 0;
 }
 
 static const CmdOption options[] = {
-    {"checkpoint", "D", TEXT_AT(Synth, checkpoint), 0, "a checkpoint, or a folder of them"},
-    {"text", "TEXT", TEXT_AT(Synth, text), 0, "what to say, as an option"},
-    {"text-file", "F", TEXT_AT(Synth, text_file), 0, "a file with what to say (UTF-8); -: standard input"},
+    {"checkpoint", "D", TEXT_AT(Synth, checkpoint), 0, "a checkpoint, or a folder that holds some"},
+    {"text", "TEXT", TEXT_AT(Synth, text), 0, "the text to speak, as an option"},
+    {"text-file", "F", TEXT_AT(Synth, text_file), 0,
+     "a file with the text to speak (UTF-8); -: standard input"},
     {"lines", "F", TEXT_AT(Synth, lines), 0,
-     "a file of lines, each spoken into a file of its own; -: standard input"},
+     "a file whose lines are each spoken into a separate file; -: standard input"},
     {"output", "F.wav", TEXT_AT(Synth, output), 0,
      "where the speech goes: " SOUND_ENDINGS "; -: standard output"},
     {"output-dir", "DIR", TEXT_AT(Synth, output_dir), 0,
-     "where the speech of --lines goes: 01.wav, 02.wav, ..."},
-    {"speed", "X", TEXT_AT(Synth, speed), 0, "1.2 speaks a fifth faster (1)"},
-    {"pitch", "N", TEXT_AT(Synth, pitch), 0, "semitones up or down (0)"},
-    {"reference", "R.wav", TEXT_AT(Synth, reference), 0, "speak in the voice of this recording"},
-    {"speaker", "S", TEXT_AT(Synth, speaker), 0, "speak in the voice of this speaker of the training data"},
-    {"language", "L", TEXT_AT(Synth, language), 0, "speak this one of the voice's languages: de"},
+     "folder for the sound files of --lines: 01.wav, 02.wav, ..."},
+    {"speed", "X", TEXT_AT(Synth, speed), 0, "speed factor; 1.2 is a fifth faster (1)"},
+    {"pitch", "N", TEXT_AT(Synth, pitch), 0, "change the pitch by this many semitones, up or down (0)"},
+    {"reference", "R.wav", TEXT_AT(Synth, reference), 0, "sound like the person in this recording"},
+    {"speaker", "S", TEXT_AT(Synth, speaker), 0, "sound like this speaker of the training data"},
+    {"language", "L", TEXT_AT(Synth, language), 0, "speak this language, one of the voice's (such as de)"},
     {"force-language", NULL, 0, FLAG_AT(Synth, force_language),
-     "also one that the voice was never trained on, and texts in other letters"},
+     "also speak a language or a script that the voice was never trained on"},
     {"text-format", "F", TEXT_AT(Synth, text_format), 0,
-     "how the text is written: " TEXT_FORMAT_NAMES " (auto finds out)"},
+     "format of the text: " TEXT_FORMAT_NAMES " (auto recognises it)"},
     {"ssml", NULL, 0, FLAG_AT(Synth, ssml), "the text is SSML, as --text-format ssml"},
-    {"png", "F.png", TEXT_AT(Synth, png), 0, "draw the mel of the first sentence"},
+    {"png", "F.png", TEXT_AT(Synth, png), 0, "draw the mel of the first sentence into F"},
     {"alignment-png", "F.png", TEXT_AT(Synth, alignment_png), 0,
-     "draw its mel with symbols, durations and pitch"},
+     "draw the mel of the first sentence with symbols, durations and pitch"},
     {"vocoder", "PATH", TEXT_AT(Synth, vocoder), 0,
-     "what makes the sound: a vocoder, or griffin_lim (D/vocoder where it is there, else griffin_lim)"},
-    {"iterations", "N", TEXT_AT(Synth, iterations), 0, "of Griffin-Lim: 60 alone, none behind a vocoder"},
+     "what turns mels into sound: a vocoder, or griffin_lim (default: D/vocoder if it exists, otherwise "
+     "griffin_lim)"},
+    {"iterations", "N", TEXT_AT(Synth, iterations), 0,
+     "iterations of Griffin-Lim (default: 60; 0 if there is a vocoder)"},
     {"overwrite", NULL, 0, FLAG_AT(Synth, overwrite), PLACE_OVERWRITE},
 };
 const CmdUsage synth_usage = {usage_text, options, OPTION_COUNT(options)};

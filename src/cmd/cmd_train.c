@@ -45,19 +45,15 @@ static const char usage_text[] =
     "D]\n"
     "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH|none] [--from-voice RUN] "
     "[--json]\n\n"
-    "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in "
-    "--checkpoint-dir\n"
-    "(log.jsonl, and an event file for TensorBoard). Ctrl-C, SIGTERM and a closed terminal save and end with "
-    "exit "
-    "code 0;\na second Ctrl-C ends at once. --network vocoder trains what makes sound of mels; both trains a "
-    "voice, then a vocoder in\nthe folder `vocoder` of --checkpoint-dir (with --minutes, each has so many); "
-    "with "
-    "two GPUs, --model-gpu 0 --data-gpu 1,\nside by side, one on each.\n"
-    "The same --checkpoint-dir, or --resume-from RUN, goes on with the data and the settings of the run; "
-    "nothing "
-    "else needs\nto be given. A run that is finished goes on for --minutes M more. Where it stands is told "
-    "every "
-    "few seconds; --verbose\ntells of every --log-step.";
+    "Prepares the dataset if needed, says how much memory it will use, trains, and keeps checkpoints and\n"
+    "logs in --checkpoint-dir (log.jsonl, and an event file for TensorBoard). Ctrl-C, SIGTERM and closing\n"
+    "the terminal save and exit with code 0; a second Ctrl-C exits at once. --network vocoder trains a\n"
+    "vocoder, which turns mels into sound; both trains a voice, then a vocoder in the folder `vocoder` of\n"
+    "--checkpoint-dir (--minutes is for each of them), or the two side by side on two GPUs: --model-gpu 0\n"
+    "--data-gpu 1.\n"
+    "The same --checkpoint-dir, or --resume-from RUN, resumes a run with its data and settings; nothing\n"
+    "else needs to be given. --minutes M continues a finished run for M minutes more. Progress is printed\n"
+    "every few seconds; --verbose prints every --log-step.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
@@ -78,7 +74,7 @@ static void catch_signals(void)
     signal_catch(SIGUSR1, on_signal); /* what mpirun hands on, and Slurm sends before a job's time is over */
 }
 
-/* What nobody gave and is not the default, one line for each reason. */
+/* Settings that were not given but differ from the default, one line for each reason. */
 static void print_taken(const Config *cfg, Log *log)
 {
     enum { MOST = 12 };
@@ -160,7 +156,7 @@ typedef struct TrainRun {
 /* A rate that never reached its height: such a run says little about the settings. */
 static int within_warmup(const TrainSummary *s) { return s->step > s->first_step && s->step < s->warmup; }
 
-/* How it ended, what it took, and the verdict on its speed where there is one. */
+/* How it ended, what it took, and the verdict on its speed if there is one. */
 static void how_it_went_json(json_t *o, const TrainRun *r)
 {
     const TrainSummary *s = &r->summary;
@@ -184,7 +180,7 @@ static void how_it_went_json(json_t *o, const TrainRun *r)
     }
 }
 
-/* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
+/* The summary of the run, the verdict on its speed if there is one, the findings about its voice. */
 static json_t *summary_json(const TrainRun *r, const Config *cfg)
 {
     const TrainSummary *s = &r->summary;
@@ -258,11 +254,11 @@ static void print_speed(const TrainSummary *s)
             printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
         printf("\n");
         if (isfinite(s->exposed_share))
-            printf("  %-12s %d by %s; waited %.2f %% of a step for the sum of gradients\n", "ranks", s->ranks,
-                   s->transport, 100 * s->exposed_share);
+            printf("  %-12s %d by %s; waited %.2f %% of each step for the sum of gradients\n", "ranks",
+                   s->ranks, s->transport, 100 * s->exposed_share);
     } else {
-        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not "
-               "counted\n",
+        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, do not "
+               "count\n",
                "speed");
     }
 }
@@ -304,11 +300,11 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
     if (v)
         after_print_verdict(v);
     if (within_warmup(s))
-        printf("  %-12s the run ended within its warm-up, which lasts until step %lld: the learning rate has "
-               "not reached %g\n",
+        printf("  %-12s the run ended during its warm-up, which lasts until step %lld: the learning rate "
+               "never reached %g\n",
                "warm-up", (long long)s->warmup, cfg->learning_rate);
     if (s->skipped)
-        printf("  %-12s %lld step%s left out by the guard\n", "guard", (long long)s->skipped,
+        printf("  %-12s %lld step%s skipped by the guard\n", "guard", (long long)s->skipped,
                plural((uint64_t)s->skipped));
     for (int i = 0; i < w->count; i++)
         after_print(i ? "" : word(SAY_END_VOICE), w->findings[i].evidence, w->findings[i].advice);
@@ -334,9 +330,9 @@ static void print_references(const Corpus *c, int batch_size, Log *log)
 {
     uint32_t alone = batch_size > 1 ? clips_alone(c) : c->count;
     if (alone < c->count)
-        log_info(log, "  clips of a speaker come in pairs, each the voice reference of the other");
+        log_info(log, "  clips of a speaker come in pairs, each the other's voice reference");
     if (alone)
-        log_info(log, "  %u clip%s no other of %s speaker and refer%s to %s", alone,
+        log_info(log, "  %u clip%s no other of %s speaker and use%s %s as reference", alone,
                  alone == 1 ? " finds" : "s find", alone == 1 ? "its" : "their", alone == 1 ? "s" : "",
                  alone == 1 ? "itself" : "themselves");
 }
@@ -350,8 +346,8 @@ static void vary_little(Config *cfg, double minutes, Log *log)
         return;
     cfg->augment_speed = LITTLE_SPEED;
     log_info(log,
-             "augment_speed is %g, as %.1f minutes of sound would be learned by heart at one speed; "
-             "--augment-speed 0 keeps to that",
+             "augment_speed is set to %g, because %.1f minutes of sound would be learned by heart at a "
+             "single speed; --augment-speed 0 turns it off",
              LITTLE_SPEED, minutes);
 }
 
@@ -372,7 +368,7 @@ static int warn_of_doubts(const Corpus *train, const Config *cfg, Log *log, Err 
     return rc;
 }
 
-/* --resume-from RUN: the run goes on in its own folder, unless another is named. */
+/* --resume-from RUN: the run continues in its own folder, unless another is given. */
 static int go_on_there(Config *cfg, Err *err)
 {
     struct stat st;
@@ -425,7 +421,7 @@ static int check_limit(Err *err)
     const uint64_t left = mem_left_of_limit();
     if (left >= LEAST_MEMORY)
         return 0;
-    err_set(err, ERR_NOMEM, "ulimit -v leaves %llu MB, and the smallest training takes %llu",
+    err_set(err, ERR_NOMEM, "ulimit -v allows %llu MB, but the smallest training needs %llu",
             (unsigned long long)(left / 1000000), (unsigned long long)(LEAST_MEMORY / 1000000));
     return err_hint(err, "raise it: ulimit -v unlimited");
 }
@@ -470,7 +466,7 @@ static int announce(const TrainRun *r, const Settled *settled, const Config *cfg
     if (config_is_default(cfg, "checkpoint_dir"))
         log_info(log, "the run is in the folder %s (--checkpoint-dir names another)", cfg->checkpoint_dir);
     print_taken(cfg, log);
-    log_debug(log, "settings that are not the default:");
+    log_debug(log, "settings that differ from the defaults:");
     print_settings(cfg, log);
     const int voice = cfg->network == NETWORK_VOICE;
     log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
@@ -482,16 +478,14 @@ static int announce(const TrainRun *r, const Settled *settled, const Config *cfg
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         print_references(&r->train, settled->batch, log);
     if (!cfg->native_loading)
-        log_warn(log,
-                 "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
-                 "model device waits for all of it; --native-loading true runs them during the step");
+        log_warn(log, "native_loading is off: the trainer reads, decodes and copies each batch itself while "
+                      "the model device waits; --native-loading true does this while the step runs");
     if (cfg->max_steps > 0 && cfg->max_steps < cfg->warmup_steps && cfg->minutes <= 0 && !settled->resumed)
-        log_warn(
-            log,
-            "the run will end at step %lld, within its warm-up of %d steps: the learning rate does not reach "
-            "%g; --warmup-steps %lld would leave time for it",
-            (long long)cfg->max_steps, cfg->warmup_steps, cfg->learning_rate,
-            (long long)(cfg->max_steps / 10));
+        log_warn(log,
+                 "the run will end at step %lld, during its warm-up of %d steps: the learning rate will "
+                 "never reach %g; --warmup-steps %lld would let it",
+                 (long long)cfg->max_steps, cfg->warmup_steps, cfg->learning_rate,
+                 (long long)(cfg->max_steps / 10));
     return 0;
 }
 
@@ -559,7 +553,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     return rc ? rc : learn(r, &o, log, err);
 }
 
-/* The summary may have no reader; the training went well all the same. */
+/* The summary may have no reader; the training itself succeeded. */
 static void forgive_closed_pipe(void)
 {
     if (fflush(stdout) && errno == EPIPE)
@@ -621,7 +615,7 @@ static int lacks_vocoder(const Config *given, Log *log)
     if (!rc)
         checkpoint_close(&v);
     if (rc == ERR_FORMAT)
-        log_info(log, "%s: the vocoder begins from scratch", why.msg);
+        log_info(log, "%s: the vocoder starts from scratch", why.msg);
     return rc == ERR_FORMAT;
 }
 
@@ -677,7 +671,7 @@ static int train_in_turn(const Config *given, Ranks *ranks, json_t **report, int
     return rc;
 }
 
-/* In a process of its own: the summary goes to stdout, as that of one training. */
+/* In a separate process: the summary goes to stdout, as that of one training. */
 static int train_part(void *arg, Log *log)
 {
     BothPart *p = arg;
@@ -708,8 +702,8 @@ static void print_parts(const SideJob *jobs, int json)
         puts(count ? "\n}" : "{}");
 }
 
-/* Each in a process of its own, so that they share nothing but the caches: one that fails does not take the
- * other with it. */
+/* Each in a separate process, so that they share only the caches: one that fails does not take the other with
+ * it. */
 static int train_side_by_side(const Config *given, int json, int *code, Log *log, Err *err)
 {
     BothPart parts[BOTH] = {0};
@@ -766,7 +760,7 @@ int cmd_train(int argc, char **argv, Log *log)
     if (rc)
         goto done;
     json_t **wanted = line.json && leads_ranks(ranks) ? &report : NULL;
-    /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
+    /* Ctrl-C ends the `tee` behind us first: a closed pipe must not end a training. */
     signal(SIGPIPE, SIG_IGN);
     const int both = line.cfg.network == NETWORK_BOTH, beside = both && !ranks && has_two_devices(&line.cfg);
     if (beside)

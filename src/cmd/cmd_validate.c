@@ -24,12 +24,10 @@
 
 static const char usage[] =
     "myxtts validate [DIR] [--config FILE] [--fix] [--strict] [--json] [any setting]\n\n"
-    "Checks a configuration against its schema, this machine and the dataset, and says of each finding what "
-    "it is, why it matters, what\n"
-    "was read or measured, and what to do. --fix changes the values in the file in place, keeps every "
-    "comment and the order, leaves\n"
-    "FILE.bak.N behind, shows the difference and validates again. Exit code 0: nothing left; 1: errors are "
-    "left (--strict: or warnings).";
+    "Checks a configuration against its schema, this machine and the dataset. For each finding it says\n"
+    "what is wrong, why it matters, what it read or measured, and what to do. --fix edits the file in\n"
+    "place, keeps its comments and order, saves the old file as FILE.bak.N, shows the difference and\n"
+    "validates again. Exit code 0: no errors left; 1: errors left (with --strict: or warnings).";
 
 #define MOST_BYTES (1 << 20)
 #define MOST_ROUNDS 6
@@ -123,13 +121,13 @@ static int write_backup(Validation *v, mode_t mode, Err *err)
     int fd = -1;
     for (int i = 1; i <= MOST_BACKUPS && fd < 0; i++) {
         if ((size_t)snprintf(v->backup, sizeof v->backup, "%s.bak.%d", v->path, i) >= sizeof v->backup)
-            return err_set(err, ERR_IO, "the name of %s is too long for a backup", v->path);
+            return err_set(err, ERR_IO, "the name of %s is too long to make a backup of it", v->path);
         fd = open(v->backup, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
         if (fd < 0 && errno != EEXIST)
             return err_set_errno(err, ERR_IO, "cannot make the backup %s", v->backup);
     }
     if (fd < 0)
-        return err_set(err, ERR_IO, "there are %d backups of %s already", MOST_BACKUPS, v->path);
+        return err_set(err, ERR_IO, "there are already %d backups of %s", MOST_BACKUPS, v->path);
     int rc = file_write_all(fd, v->original.data, v->original.size, v->backup, err);
     if (!rc && fsync(fd))
         rc = err_set_errno(err, ERR_IO, "cannot write the backup %s", v->backup);
@@ -233,9 +231,9 @@ static void print_text(const Validation *v)
         for (size_t i = 0; i < v->fixed.count; i++)
             if (v->fixed.findings[i].severity != FINDING_NOTE)
                 print_finding(&v->fixed.findings[i]);
-        printf("\n%s\nchanged; the old file is %s. Validating again:\n\n", v->diff.data, v->backup);
+        printf("\n%s\nchanged; the old file is now %s. Validating again:\n\n", v->diff.data, v->backup);
     } else if (v->fix) {
-        printf("nothing to change\n\n");
+        printf("no changes needed\n\n");
     }
     for (int a = 0; a < AREA_COUNT; a++) {
         if (!counts_of(&v->found, (Area)a))
@@ -371,7 +369,7 @@ static int validate(Validation *v, Err *err)
     int rc = v->path ? file_read(&v->original, v->path, MOST_BYTES, err) : 0;
     if (rc == ERR_MISSING) {
         err_set(err, ERR_CONFIG, "there is no configuration file %s", v->path);
-        return err_hint(err, "`myxtts config --default-yaml > FILE` writes one to begin with");
+        return err_hint(err, "`myxtts config --default-yaml > FILE` writes one to start from");
     }
     if (!rc)
         rc = copy_text(&v->text, &v->original, err);
@@ -388,9 +386,9 @@ static int validate(Validation *v, Err *err)
 
 static const CmdOption options[] = {
     {"config", "FILE", TEXT_AT(Validation, path), 0,
-     "the file that is validated; without it defaults and command line are"},
-    {"fix", NULL, 0, FLAG_AT(Validation, fix), "change the file in place, with a numbered backup"},
-    {"strict", NULL, 0, FLAG_AT(Validation, strict), "warnings count as errors"},
+     "the file to validate (default: only the defaults and the command line)"},
+    {"fix", NULL, 0, FLAG_AT(Validation, fix), "edit the file in place, keeping a numbered backup"},
+    {"strict", NULL, 0, FLAG_AT(Validation, strict), "treat warnings as errors"},
 };
 const CmdUsage validate_usage = {usage, options, OPTION_COUNT(options)};
 
@@ -422,7 +420,7 @@ int cmd_validate(int argc, char **argv, Log *log)
     v.quiet = *log;
     v.quiet.level = LOG_WARN;
     if (v.fix && !v.path)
-        rc = err_set(&err, ERR_USAGE, "--fix needs --config FILE, the file to change");
+        rc = err_set(&err, ERR_USAGE, "--fix needs --config FILE, the file to edit");
     if (!rc)
         rc = config_check_arguments(v.argc, v.argv, &err); /* wrong here is wrong use; rules are findings */
     if (!rc)

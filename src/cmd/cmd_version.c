@@ -43,7 +43,7 @@ int cmd_version(int argc, char **argv, Log *log)
     Err err = {0};
     int json = argc == 2 && strcmp(argv[1], "--json") == 0;
     if (argc > 1 && !json) {
-        err_set(&err, ERR_USAGE, "--version takes no argument but --json");
+        err_set(&err, ERR_USAGE, "--version takes no arguments except --json");
         log_err(log, &err);
         return err_exit_code(err.code);
     }

@@ -1,4 +1,5 @@
-/* cmd_vocode.c - myxtts vocode: recordings or mels through a vocoder alone, to hear what it can do. */
+/* cmd_vocode.c - myxtts vocode: turn recordings or mels into sound with a vocoder alone, to hear what it can
+ * do. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,15 +27,11 @@
 static const char usage_text[] =
     "myxtts vocode FILE.wav|FILE.npy... --checkpoint V --output OUT.wav|DIR [--vocoder griffin_lim] "
     "[--json]\n\n"
-    "Makes sound of the mel of a recording (copy synthesis), or of a mel that is given: a .npy file of log "
-    "mels [frames,\n"
-    "n_mels] or [n_mels, frames]. V is a vocoder (RUN/vocoder, one of its files, an exported file) or a run "
-    "with one. A\n"
-    "recording is resampled and levelled as `prepare` does it, but not trimmed: the copy is as long. "
-    "Several files go\n"
-    "to DIR/NAME.wav. --vocoder griffin_lim uses Griffin-Lim with the mel of V, or without --checkpoint that "
-    "of the\n"
-    "settings.";
+    "Turns the mel of a recording back into sound (copy synthesis), or a mel from a .npy file: log mels,\n"
+    "[frames, n_mels] or [n_mels, frames]. V is a vocoder (RUN/vocoder, one of its files, an exported\n"
+    "file) or a run that has one. A recording is resampled and levelled as in `prepare`, but not trimmed,\n"
+    "so the copy has the same length. Several files go to DIR/NAME.wav. --vocoder griffin_lim uses\n"
+    "Griffin-Lim instead, with the mel settings of V, or without --checkpoint those of the configuration.";
 
 enum { MOST_PATH = 4096 };
 
@@ -81,16 +78,16 @@ static int read_mel(const Vocode *v, HeardMel *h, const char *path, Err *err)
     if (!h->mel)
         rc = err_set(err, ERR_NOMEM, "no memory for the mel %s", path);
     else if (cols != bands && rows != bands) {
-        err_set(err, ERR_DATA, "%s holds %lld x %lld numbers, but a mel has %lld bands here", path,
+        err_set(err, ERR_DATA, "%s holds %lld x %lld numbers, but this mel has %lld bands", path,
                 (long long)rows, (long long)cols, (long long)bands);
-        rc = err_hint(err, "log mels are wanted, [frames, %lld] or [%lld, frames]", (long long)bands,
+        rc = err_hint(err, "it must hold log mels, [frames, %lld] or [%lld, frames]", (long long)bands,
                       (long long)bands);
     }
     for (int64_t i = 0; !rc && i < rows * cols; i++) {
         h->mel[cols == bands ? i : i % cols * bands + i / cols] = data[i];
         if (!isfinite(data[i]))
-            rc = err_set(err, ERR_DATA, "%s: number %lld is %g, which no mel has", path, (long long)i,
-                         (double)data[i]);
+            rc = err_set(err, ERR_DATA, "%s: number %lld is %g, which cannot occur in a log mel", path,
+                         (long long)i, (double)data[i]);
     }
     free(data);
     return rc;
@@ -291,13 +288,13 @@ static int check_options(const Vocode *v, const CmdLine *line, Err *err)
 {
     if (v->vocoder && strcmp(v->vocoder, VOCODER_NONE) != 0) {
         err_set(err, ERR_USAGE, "--vocoder is '%s', but can only be " VOCODER_NONE " here", v->vocoder);
-        return err_hint(err, "a vocoder is named by --checkpoint");
+        return err_hint(err, "name a vocoder with --checkpoint");
     }
     if (!v->checkpoint && !v->vocoder)
         return err_set(err, ERR_USAGE,
-                       "vocode needs --checkpoint V, what `myxtts train --network vocoder` wrote");
+                       "vocode needs --checkpoint V, the folder that `myxtts train --network vocoder` wrote");
     if (!v->output)
-        return err_set(err, ERR_USAGE, "vocode needs --output OUT.wav, or a folder for several files");
+        return err_set(err, ERR_USAGE, "vocode needs --output OUT.wav, or for several files a folder");
     return check_names(line, err);
 }
 
@@ -333,7 +330,7 @@ static int vocode(Vocode *v, const CmdLine *line, Log *log, Err *err)
     for (int i = 0; i < line->positional_count && !rc; i++)
         rc = vocode_file(v, line, i, log, err);
     if (!rc && v->left_out == line->positional_count)
-        rc = err_set(err, ERR_DATA, "none of the %d files can be used", v->left_out);
+        rc = err_set(err, ERR_DATA, "none of the %d files could be used", v->left_out);
     if (rc || !line->json)
         return rc;
     return output_print(json_pack("{s:o, s:I, s:O, s:O}", "vocoder", json_from_text(vocoder_name(v)), "step",
@@ -343,11 +340,12 @@ static int vocode(Vocode *v, const CmdLine *line, Log *log, Err *err)
 }
 
 static const CmdOption options[] = {
-    {"checkpoint", "V", TEXT_AT(Vocode, checkpoint), 0, "a vocoder, or a run with one"},
+    {"checkpoint", "V", TEXT_AT(Vocode, checkpoint), 0, "a vocoder, or a run that has one"},
     {"output", "OUT", TEXT_AT(Vocode, output), 0, "where the sound goes: " SOUND_ENDINGS "; or a folder"},
-    {"vocoder", "griffin_lim", TEXT_AT(Vocode, vocoder), 0, "Griffin-Lim instead, to compare"},
+    {"vocoder", "griffin_lim", TEXT_AT(Vocode, vocoder), 0,
+     "griffin_lim: use Griffin-Lim instead, to compare"},
     {"iterations", "N", TEXT_AT(Vocode, iterations), 0,
-     "of Griffin-Lim: 60 alone; behind a vocoder 32, 16 on a CPU; 0: none"},
+     "iterations of Griffin-Lim (default: 60; after a vocoder 32, on a CPU 16); 0: none"},
     {"overwrite", NULL, 0, FLAG_AT(Vocode, overwrite), PLACE_OVERWRITE},
 };
 const CmdUsage vocode_usage = {usage_text, options, OPTION_COUNT(options)};

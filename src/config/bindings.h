@@ -10,10 +10,10 @@
 typedef enum {
     BOUND_TEXT_CACHE = 1,   /* it changes a token of a line */
     BOUND_MEL_CACHE = 2,    /* it changes a mel or a pitch */
-    BOUND_CHECKPOINT = 4,   /* a trained voice cannot go on or speak with another value */
+    BOUND_CHECKPOINT = 4,   /* with another value a trained voice can neither train on nor speak */
     BOUND_LOSS = 8,         /* a loss means something else with another value */
     BOUND_AUDIO_CACHE = 16, /* it changes a sample of a clip */
-    BOUND_VOCODER = 32      /* a trained vocoder cannot go on or make sound with another value */
+    BOUND_VOCODER = 32      /* with another value a trained vocoder can neither train on nor make sound */
 } Binding;
 
 /* Adds the values of the settings that b is bound to. The order is part of every cache's key: first all that

@@ -105,11 +105,11 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
         const char *arg = argv[i], *value;
         int negated, length, rc;
         if (strncmp(arg, "--", 2) != 0 || !arg[2])
-            return err_set(err, ERR_CONFIG, "'%s' is not an option", arg);
+            return err_set(err, ERR_CONFIG, "unexpected argument '%s'", arg);
         int row = option_find_argument(arg, &negated, &value);
         if (row < 0)
             return unknown_option(arg, err);
-        /* Messages show the option without its value. */
+        /* Messages name the option without its value. */
         length = (int)strcspn(arg, "=");
         if (negated && value)
             return err_set(err, ERR_CONFIG, "%.*s: takes no value", length, arg);
@@ -121,10 +121,10 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
             /* Most likely a value was forgotten and the next option would be taken for it. */
             if (!value || strncmp(value, "--", 2) == 0) {
                 err_set(err, ERR_CONFIG, "%.*s: needs a value%s%s", length, arg,
-                        value ? ", but what follows is " : "", value ? value : "");
-                return value ? err_hint(err, "a value that begins with dashes is written %.*s=VALUE", length,
-                                        arg)
-                             : ERR_CONFIG;
+                        value ? ", but is followed by " : "", value ? value : "");
+                return value
+                           ? err_hint(err, "write a value that begins with dashes as %.*s=VALUE", length, arg)
+                           : ERR_CONFIG;
             }
         } else if (!value) {
             value = "true";
@@ -139,7 +139,7 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
 }
 
 /* Later ones win. The preset comes last, because it only sets keys that were not given. */
-/* The file is read with the settings: whoever has them has the pronunciations, on any machine. */
+/* The file is read with the settings: a file with them has the pronunciations, on any machine. */
 static int load_lexicon(Config *cfg, Err *err)
 {
     Buf text = {0};
@@ -150,7 +150,7 @@ static int load_lexicon(Config *cfg, Err *err)
     if (rc == ERR_MISSING)
         rc = err_set(err, ERR_CONFIG, "there is no lexicon %s", cfg->lexicon);
     if (!rc && text.size && memchr(text.data, 0, text.size))
-        rc = err_set(err, ERR_CONFIG, "%s is no lexicon: it holds NUL bytes", cfg->lexicon);
+        rc = err_set(err, ERR_CONFIG, "%s is not a lexicon: it contains NUL bytes", cfg->lexicon);
     if (!rc) {
         cfg->lexicon_text = block_strndup(&cfg->state->strings, text.data ? text.data : "", text.size);
         rc = cfg->lexicon_text ? 0 : err_set(err, ERR_NOMEM, "no memory for the lexicon %s", cfg->lexicon);
@@ -248,7 +248,7 @@ int config_load_text(Config *cfg, const char *name, const void *yaml, size_t siz
     return load(cfg, name, yaml, size, argc, argv, err ? err : &local);
 }
 
-/* A missing file is a wrong setting, not a failure of the machine, and has a hint of its own. */
+/* A missing file is a wrong setting, not a failure of the machine, and has its own hint. */
 int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *err)
 {
     Err local = {0};
@@ -263,7 +263,7 @@ int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *
         if (rc != ERR_MISSING)
             return rc;
         err_set(err, ERR_CONFIG, "there is no configuration file %s", yaml_path);
-        return err_hint(err, "`myxtts config --default-yaml > FILE` writes one to begin with");
+        return err_hint(err, "`myxtts config --default-yaml > FILE` writes one to start from");
     }
     rc = load(cfg, yaml_path, text.data, text.size, argc, argv, err);
     buf_free(&text);
@@ -494,7 +494,7 @@ static int is_given(const Config *cfg, int row)
     return kind == ORIGIN_FILE || kind == ORIGIN_ARGUMENT;
 }
 
-/* What follows a choice that somebody made was chosen with it. */
+/* Settings that follow from a choice of the user count as chosen. */
 int config_is_given(const Config *cfg, const char *key)
 {
     const int row = option_find(key, strlen(key));

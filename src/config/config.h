@@ -225,8 +225,8 @@ void config_value_text(Buf *out, const Config *cfg, int row); /* appends the val
 /* Settings with one of these bindings (bindings.h) that are not given become those of `from`, and so do the
  * choices they go with (model_size). */
 int config_follow(Config *cfg, const Config *from, unsigned binds, const char *reason, Err *err);
-/* All others that nobody gave become those of `from` too, except those with one of `binds`, and `except`, a
- * list that ends with NULL. */
+/* Takes all other unset keys from `from` too, except those marked with one of `binds` and those in `except`,
+ * a list that ends with NULL. */
 int config_follow_others(Config *cfg, const Config *from, unsigned binds, const char *const *except,
                          const char *reason, Err *err);
 /* 1: a setting with one of `binds` differs and cannot follow, because it is given or has one of `fixed`. */

@@ -129,7 +129,7 @@ static void write_comment(Buf *out, int row)
     if (o->aliases)
         buf_printf(out, "  # Other names: %s.\n", o->aliases);
     if (o->also)
-        buf_printf(out, "  # May stand in section %s too.\n", o->also);
+        buf_printf(out, "  # Also accepted in section %s.\n", o->also);
 }
 
 /* One comment and one line per key. A test keeps configs/default.yaml equal to this. */
@@ -140,12 +140,14 @@ int config_write_default_yaml(Buf *out)
     int rc = config_defaults(&cfg, NULL);
     if (rc)
         return rc;
-    buf_str(out,
-            "# Every setting with its default. Written by `myxtts config --default-yaml`; copy it and "
-            "keep what you change.\n"
-            "# Later ones win: default, preset (model_size, vocoder_size, network), this file, command line\n"
-            "# (--batch-size 16 for batch_size). Keys that follow a preset are commented out, so that "
-            "another one changes them all.\n");
+    buf_str(
+        out,
+        "# Every setting with its default. Written by `myxtts config --default-yaml`; copy it and keep only "
+        "what you change.\n"
+        "# In rising priority: default, preset (model_size, vocoder_size, network), this file, command line\n"
+        "# (--batch-size 16 for batch_size). Keys that a preset sets are commented out, so that choosing "
+        "another preset changes\n"
+        "# them all.\n");
     for (int i = 0; i < option_count(); i++) {
         const Option *o = &option_table[i];
         if (strcmp(o->section, section) != 0) {
@@ -163,7 +165,7 @@ int config_write_default_yaml(Buf *out)
     return out->failed ? ERR_NOMEM : 0;
 }
 
-/* Name, kind of value, help and range, the latter wrapped in a column of their own. */
+/* Name, kind of value, help and range; help and range are wrapped in a separate column. */
 void config_write_help(Buf *out, const char *section)
 {
     enum { COLUMN = 38 };
@@ -176,7 +178,7 @@ void config_write_help(Buf *out, const char *section)
         char name[100], text[700];
         if (section && strcmp(section, o->section) != 0)
             continue;
-        /* A name that is too long for its column gets a line of its own. */
+        /* A name that is too long for its column gets a separate line. */
         snprintf(name, sizeof name, "  --%s%s%s%s", value ? "" : "[no-]", o->key, value ? " " : "",
                  value ? value : "");
         for (char *p = name; *p; p++)

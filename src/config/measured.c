@@ -64,7 +64,7 @@ static int is_json(const Buf *text)
     return at < text->size && text->data[at] == '{';
 }
 
-/* The text with the remark behind a line, in place of an older one; nothing where there is no room for it. */
+/* The text with the remark behind a line, in place of an older one; nothing if there is no room for it. */
 static void add_remark(Buf *out, const Buf *text, int line, const char *remark)
 {
     size_t from, to;

@@ -20,8 +20,8 @@ typedef enum {
     OPT_DEVICE    /* const char *: auto, cpu, 0, 1, ..., sim0, sim1, ... */
 } OptionType;
 
-/* Words for the values of an OPT_ENUM or OPT_CHOICE. The first word of a value is the one that is written,
- * the others are only read. The list ends with word NULL. */
+/* Words for the values of an OPT_ENUM or OPT_CHOICE. The first word of a value is written; the others are
+ * only accepted. The list ends with word NULL. */
 typedef struct OptionName {
     const char *word;
     int value;

@@ -258,7 +258,7 @@ static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
         break;
     case NUMBER_LEADING_ZERO:
         wrong_text(o, s, err);
-        return err_hint(err, "a leading zero means octal to some YAML readers; write the number without it");
+        return err_hint(err, "some YAML parsers read a leading zero as octal; write the number without it");
     case NUMBER_NOT_FINITE:
         wrong_text(o, s, err);
         return err_hint(err, "the value must be finite");

@@ -118,7 +118,7 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
     }
 #define ALIAS(names) .aliases = names
 #define ALSO(sections) .also = sections
-/* What depends on the value (bindings.h): a cache that is built anew, a checkpoint that cannot be used. */
+/* What depends on the value (bindings.h): a cache that is rebuilt, a checkpoint that cannot be used. */
 #define BINDS(what) .binds = (what)
 #define WITH(key) .with = #key + 0 * sizeof(((Config *)0)->key) /* compiles for members of Config only */
 #define MEL_AND_VOICE BINDS(BOUND_MEL_CACHE | BOUND_CHECKPOINT | BOUND_VOCODER)
@@ -138,58 +138,60 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 const Option option_table[] = {
     /* model: the network */
     ENUM(M, model_size, "tiny", model_sizes,
-         "Preset that gives the sizes of the network and the learning rate; keys given beside it win."),
+         "Preset for the sizes of the network and the learning rate; keys that are set explicitly override "
+         "it."),
     INT(M, text_encoder_dim, "384", 16, 8192, "Width of the text encoder.", VOICE_ONLY),
     INT(M, text_encoder_layers, "4", 1, 64, "Transformer layers of the text encoder.", VOICE_ONLY),
     INT(M, text_encoder_heads, "6", 1, 128,
-         "Attention heads of the text encoder; they divide text_encoder_dim.", VOICE_ONLY),
+         "Attention heads of the text encoder; must divide text_encoder_dim.", VOICE_ONLY),
     INT(M, audio_encoder_dim, "256", 16, 8192,
          "Width of the voice encoder, which listens to a reference mel of the speaker.", VOICE_ONLY,
          WITH(use_voice_conditioning)),
     INT(M, audio_encoder_layers, "2", 1, 64, "Transformer layers of the voice encoder.", VOICE_ONLY,
          WITH(use_voice_conditioning)),
     INT(M, audio_encoder_heads, "4", 1, 128,
-         "Attention heads of the voice encoder; they divide audio_encoder_dim.", VOICE_ONLY,
+         "Attention heads of the voice encoder; must divide audio_encoder_dim.", VOICE_ONLY,
          WITH(use_voice_conditioning)),
     INT(M, decoder_dim, "384", 16, 8192, "Width of the mel decoder.", VOICE_ONLY),
     INT(M, decoder_layers, "6", 1, 64, "Transformer layers of the mel decoder.", VOICE_ONLY),
-    INT(M, decoder_heads, "6", 1, 128, "Attention heads of the mel decoder; they divide decoder_dim.",
+    INT(M, decoder_heads, "6", 1, 128, "Attention heads of the mel decoder; must divide decoder_dim.",
          VOICE_ONLY),
     INT(M, speaker_embedding_dim, "256", 8, 4096, "Length of the voice vector.", VOICE_ONLY,
          WITH(use_voice_conditioning)),
     BOOL(M, use_voice_conditioning, "true", "Condition the decoder on the voice vector of a reference clip.",
          VOICE_ONLY),
-    BOOL(M, use_gst, "true", "Global style tokens beside the voice vector.", ALIAS("enable_gst"), VOICE_ONLY,
+    BOOL(M, use_gst, "true", "Global style tokens in addition to the voice vector.", ALIAS("enable_gst"),
+         VOICE_ONLY,
          WITH(use_voice_conditioning)),
-    INT(M, gst_num_style_tokens, "10", 1, 256, "How many style tokens there are.", VOICE_ONLY, WITH(use_gst)),
+    INT(M, gst_num_style_tokens, "10", 1, 256, "Number of style tokens.", VOICE_ONLY, WITH(use_gst)),
     INT(M, gst_num_heads, "4", 1, 64,
-         "Attention heads over the style tokens; they divide speaker_embedding_dim.", VOICE_ONLY,
+         "Attention heads over the style tokens; must divide speaker_embedding_dim.", VOICE_ONLY,
          WITH(use_gst)),
     INT(M, feed_forward_ratio, "3", 1, 8,
-         "Width of the feed-forward part of a layer, as a multiple of the layer's.", VOICE_ONLY),
+         "Width of the feed-forward part of a layer, as a multiple of the layer's width.", VOICE_ONLY),
     INT(M, predictor_dim, "256", 8, 4096, "Width of the predictor of duration, pitch and energy.",
          VOICE_ONLY),
     INT(M, critic_dim, "256", 0, 2048,
-         "Width of the critics: networks that learn, beside the voice, to tell its mels from recordings, and "
-         "by which it learns to sound like them. They are no part of the finished voice. 0: none.",
+         "Width of the critics: networks that are trained along with the voice to tell its mels from "
+         "recordings, and so teach it to sound like them. They are not part of the finished voice. 0: none.",
          VOICE_ONLY),
     ENUM(M, decoder_strategy, "non_autoregressive", strategies,
-         "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
-         "duration."),
+         "How frames are made: non_autoregressive computes all frames at once, with a predicted duration for "
+         "each symbol."),
     FLOAT(M, dropout, "0.1", 0, 0.9, "Dropout of the transformer layers."),
 
     /* model: the vocoder */
     ENUM(M, network, "voice", networks,
-         "What is trained: voice makes mels from text, vocoder makes sound from mels; both trains one after "
-         "the other.", ALSO("training"), BINDS(BOUND_CHECKPOINT | BOUND_VOCODER)),
+         "What to train: voice (text to mels), vocoder (mels to sound), or both, one after the other.",
+         ALSO("training"), BINDS(BOUND_CHECKPOINT | BOUND_VOCODER)),
     ENUM(M, vocoder_size, "small", vocoder_sizes,
-         "Preset that gives the sizes of the vocoder; keys given beside it win."),
+         "Preset for the sizes of the vocoder; keys that are set explicitly override it."),
     INT(M, vocoder_dim, "256", 16, 8192, "Width of the vocoder.", VOCODER_ONLY),
     INT(M, vocoder_layers, "8", 1, 64, "Blocks of the vocoder.", VOCODER_ONLY),
 
     /* model: the features it sees */
     INT(M, sample_rate, "22050", 4000, 192000,
-         "Samples per second; other recordings are resampled.", ALSO("data"), SOUND_AND_VOICE),
+         "Samples per second; recordings at other rates are resampled.", ALSO("data"), SOUND_AND_VOICE),
     INT(M, n_fft, "1024", 64, 16384, "FFT length of the mel, in samples.", ALSO("data"), SOUND_AND_VOICE),
     INT(M, win_length, "1024", 32, 16384,
          "Window length of the mel, in samples; at most n_fft.", ALSO("data"), MEL_AND_VOICE),
@@ -209,24 +211,27 @@ const Option option_table[] = {
     PATH(D, metadata_train_file, "metadata.csv", 1,
          "Metadata file, relative to data_path."),
     PATH(D, metadata_eval_file, "", 0,
-         "Metadata file of the validation clips; \"\" holds out val_split of the texts."),
+         "Metadata file of the validation clips; if \"\", val_split of the texts are held out instead."),
     PATH(D, wavs_train_dir, "", 0,
-         "Folder of the recordings, relative to data_path; \"\" is wavs, or data_path itself."),
+         "Folder of the recordings, relative to data_path; \"\" means wavs if it exists, otherwise data_path "
+         "itself."),
     PATH(D, wavs_eval_dir, "", 0,
-         "Folder of the validation recordings; \"\" is the same as for training."),
-    CHOICE(D, metadata_delimiter, "auto", delimiters, "What stands between the columns of the metadata."),
+         "Folder of the validation recordings; \"\" means the same as for training."),
+    CHOICE(D, metadata_delimiter, "auto", delimiters, "Separator between the columns of the metadata."),
     FLOAT(D, val_split, "0.05", 0, 0.9,
-         "Share of the texts held out for validation, with all takes, if there is no metadata_eval_file."),
+         "Share of the texts held out for validation, with all their takes, if metadata_eval_file is not "
+         "set."),
     INT64(D, seed, "1234", 0, 9007199254740991.0,
          "Seed of the split, the order of the clips, the initial weights and dropout.", ALSO("training")),
     BOOL(D, enable_multispeaker, "true",
-         "Use the speaker column or speaker_id_pattern; off treats all clips as one speaker."),
+         "Tell speakers apart by the speaker column or speaker_id_pattern; off treats all clips as one "
+         "speaker."),
     STRING(D, speaker_id_pattern, "", 0, 1000,
-         "POSIX extended regular expression on the id whose first group is the speaker; \"\" for none."),
+         "POSIX extended regular expression for ids, whose first group is the speaker; \"\" for none."),
 
     /* data: text */
     STRING(D, language, "en", 2, 15,
-         "Language of lines that name none, and of lines whose language cannot be told.", TEXT_ONLY,
+         "Language of lines that do not name one, and of lines whose language cannot be detected.", TEXT_ONLY,
          .usual = language_code),
     ENUM(D, language_detection_method, "metadata", language_methods,
          "Where the language of a line comes from: the metadata column, the file name, or the text itself.",
@@ -234,80 +239,90 @@ const Option option_table[] = {
     LIST(D, supported_languages, NULL, 1, CONFIG_MAX_LIST, ',',
          "Languages that detection chooses among.", .def_item = language_code, TEXT_ONLY),
     ENUM(D, text_cleaners, "multilingual", cleaners,
-         "none; basic: sentence marks, and lower case when use_phonemes is off; "
-         "english: also numbers and abbreviations of English lines; multilingual: "
-         "those of every line, in its own language.", .one_item_list = 1, TEXT_ONLY),
+         "none; basic: cleans punctuation, and lowers case if use_phonemes is off; english: also writes out "
+         "numbers and abbreviations in English lines; multilingual: in every line, in its language.",
+         .one_item_list = 1, TEXT_ONLY),
     BOOL(D, use_phonemes, "true",
-         "Speak the text with espeak-ng and use its phonemes; off uses the characters of the cleaned text.",
+         "Use the phonemes of espeak-ng as symbols; off uses the characters of the cleaned text.",
          TEXT_AND_VOICE),
-    STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses by language.",
+    STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses it by language.",
          TEXT_ONLY),
     PATH(D, lexicon, "", 0,
-         "File of own pronunciations, one a line: word, TAB, IPA. A voice keeps those it was trained with; "
-         "those of the file win.", WITH(use_phonemes)),
+         "File with your own pronunciations, one a line: word, TAB, IPA. A voice keeps the pronunciations "
+         "it was trained with; those in this file override them.", WITH(use_phonemes)),
     INT(D, phoneme_timeout_ms, "5000", 100, 600000,
-         "Milliseconds that espeak-ng may take for one line before the line is given up."),
+         "Milliseconds that espeak-ng may take for one line; after that the line is rejected."),
     BOOL(D, add_blank, "false", "Put a blank token after every symbol.", TEXT_AND_VOICE),
     INT(D, max_text_length, "500", 4, 65535,
-         "Most characters of a line, as the metadata has it; longer lines are left out and counted.",
+         "Maximum number of characters in a line, as it stands in the metadata; longer lines are skipped and "
+         "counted.",
          ALSO("model")),
 
     /* data: audio */
     BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip.", SOUND),
     FLOAT(D, trim_top_db, "40", 5, 120,
-         "Decibels below the loudest frame that count as silence. 40 keeps the quiet endings of words; "
-         "20-30 cuts closer and may take them.", SOUND, WITH(trim_silence)),
-    BOOL(D, enable_loudness_normalization, "true", "Bring every clip to target_loudness_lufs (EBU R128).",
+         "Frames this many decibels below the loudest one count as silence. 40 keeps the quiet endings of "
+         "words; 20-30 cuts closer and may lose them.", SOUND, WITH(trim_silence)),
+    BOOL(D, enable_loudness_normalization, "true", "Level every clip to target_loudness_lufs (EBU R128).",
          SOUND),
-    FLOAT(D, target_loudness_lufs, "-23", -70, -5, "Loudness of a clip, in LUFS.",
+    FLOAT(D, target_loudness_lufs, "-23", -70, -5, "Loudness that clips are levelled to, in LUFS.",
          SOUND, WITH(enable_loudness_normalization)),
-    FLOAT(D, min_audio_length, "0.1", 0, 3600, "Seconds; shorter recordings are left out and counted."),
-    FLOAT(D, max_audio_length, "30", 0.1, 36000, "Seconds; longer recordings are left out and counted."),
+    FLOAT(D, min_audio_length, "0.1", 0, 3600, "Minimum length in seconds; shorter recordings are skipped "
+                                               "and counted."),
+    FLOAT(D, max_audio_length, "30", 0.1, 36000, "Maximum length in seconds; longer recordings are skipped "
+                                                 "and counted."),
     INT(D, max_mel_frames, "1024", 8, 65535,
-         "Most mel frames of a clip; longer clips are left out and counted."),
-    ENUM(D, mel_storage, "float32", mel_storages, "Numbers of the mel cache; float16 takes half the disk.",
+         "Maximum number of mel frames in a clip; longer clips are skipped and counted."),
+    ENUM(D, mel_storage, "float32", mel_storages, "Number format of the mel cache; float16 needs half the "
+                                                  "disk space.",
          MEL_ONLY),
 
     /* data: caches and loading */
     ENUM(D, preprocessing_mode, "auto", preprocessing_modes,
-         "precompute: mels from the cache; on_the_fly: samples from disk, mel on the data device; auto "
-         "is on_the_fly where augment_speed is set, or where the mels do not fit into the free memory and "
-         "the audio files are at most half as large, else precompute."),
+         "precompute: read mels from the cache; on_the_fly: read samples from disk and compute the mels on "
+         "the data device; auto: on_the_fly if augment_speed is set, or if the mels do not fit into free "
+         "memory and the audio files are at most half as large; otherwise precompute."),
     ENUM(D, cache_verification, "fast", verifications,
-         "fast: header, sizes and source stamps; full: every checksum; off. true is full, false is off."),
+         "What to check of the caches. fast: header, sizes and stamps of the sources; full: every checksum; "
+         "off: nothing. true is full, false is off."),
     INT_AUTO(D, num_workers, 0, 256,
-         "Worker threads of the loader and worker processes of the phonemiser; auto is one per core, 0 "
-         "works inline."),
-    INT(D, batch_size, "32", 1, 4096, "Most clips that a device works on at once."),
+         "Worker threads of the loader and worker processes of the phonemiser; auto: one per core; 0: no "
+         "workers, the main thread does the work."),
+    INT(D, batch_size, "32", 1, 4096, "Maximum number of clips that a device processes at once."),
     INT(D, global_batch_size, "0", 0, 1048576,
-         "Clips in a batch over all ranks; 0 is batch_size for each. Where it is more than batch_size, a "
-         "rank works on its share in several parts, whose gradients are added. It decides what is learned, "
-         "batch_size only the memory that it takes.", ALSO("training")),
+         "Clips in a batch over all ranks; 0 means batch_size per rank. If a rank's share is larger than "
+         "batch_size, it is processed in parts whose gradients are added. So this setting decides what is "
+         "learned, batch_size only how much memory it takes.", ALSO(
+              "training")),
     INT_AUTO(D, prefetch_buffer_size, 1, 1024,
-         "Batches prepared ahead in host memory; auto begins with 64 / batch_size, at least 2 and at most 8, "
-         "and grows up to eight times while stalls of loading make the model device wait."),
+         "Batches prepared ahead in host memory; auto starts with 64 / batch_size (at least 2, at most 8) "
+         "and grows up to eightfold while loading stalls make the model device wait."),
     INT(D, pipeline_buffer_size, "8", 3, 1024,
-         "Most device buffers that the ring may grow to; it starts with 3.", ALIAS("buffer_size")),
+         "Maximum number of device buffers; the pipeline starts with 3.", ALIAS("buffer_size")),
     BOOL(D, native_loading, "true",
-         "The asynchronous pipeline; off: the trainer loads each batch "
-         "itself, for comparison.", ALIAS("use_tf_native_loading")),
+         "Load batches in the background; off: the trainer loads each batch itself, for comparison.", ALIAS(
+              "use_tf_native_loading")),
     BOOL(D, prefetch_to_gpu, "true",
-         "Copy batches to the data device ahead of need; off: when the model device has nothing left to do."),
-    BOOL(D, enhanced_gpu_prefetch, "true", "Copy on a stream of its own."),
-    BOOL(D, optimize_cpu_gpu_overlap, "true", "Overlap copy, preprocessing and training step."),
-    BOOL(D, pin_memory, "true", "Page-locked memory for batches on the host."),
-    BOOL(D, enable_memory_mapping, "true", "Map the caches; off reads them."),
+         "Copy batches to the data device ahead of time; off: only when the model device has nothing left to "
+         "do."),
+    BOOL(D, enhanced_gpu_prefetch, "true", "Use a separate stream for copies."),
+    BOOL(D, optimize_cpu_gpu_overlap, "true", "Overlap copies, preprocessing and the training step."),
+    BOOL(D, pin_memory, "true", "Use page-locked memory for batches on the host."),
+    BOOL(D, enable_memory_mapping, "true", "Map the caches into memory; off reads them."),
     BOOL(D, pad_to_fixed_length, "false",
          "Pad every batch to the longest text and to max_mel_frames; off pads "
          "to the shape of a length bucket.", ALIAS("enable_static_shapes")),
-    INT(D, length_buckets, "8", 1, 64, "Shapes that clips are sorted into when pad_to_fixed_length is off."),
+    INT(D, length_buckets, "8", 1, 64, "Number of shapes that clips are sorted into by length when "
+                                       "pad_to_fixed_length is off."),
     INT(D, vocoder_segment_frames, "48", 8, 65535,
-         "Mel frames that a vocoder sees of a clip at once, cut out anew in every epoch.", ALSO("training")),
+         "Mel frames of a clip that a vocoder is trained on at a time; every epoch cuts out another piece.",
+         ALSO(
+              "training")),
     FLOAT(D, augment_gain_db, "0", 0, 24, "Random gain of up to this many decibels, up or down; 0 is off."),
     FLOAT(D, augment_noise_db, "0", 0, 80, "White noise this many decibels below the clip; 0 is off."),
     FLOAT(D, augment_speed, "0", 0, 0.5,
-         "Random change of speed, and with it of the voice, by up to this share; the same for all clips of a "
-         "speaker in a batch; 0 is off."),
+         "Random change of speed (and so of the pitch and timbre of the voice) by up to this share, the same "
+         "for all clips of a speaker in a batch; 0 is off."),
 
     /* data: devices */
     DEVICE(D, data_gpu, "auto",
@@ -316,57 +331,59 @@ const Option option_table[] = {
     DEVICE(D, model_gpu, "auto",
          "Device that trains: a GPU number, cpu, or a simulated GPU; auto is the first GPU, or cpu. It may "
          "be the same as data_gpu."),
-    INT(D, data_gpu_memory, "0", 0, 1048576, "Cap on the memory of the data device, in MB; 0 is none."),
-    INT(D, model_gpu_memory, "0", 0, 1048576, "Cap on the memory of the model device, in MB; 0 is none."),
+    INT(D, data_gpu_memory, "0", 0, 1048576, "Memory limit on the data device, in MB; 0: none."),
+    INT(D, model_gpu_memory, "0", 0, 1048576, "Memory limit on the model device, in MB; 0: none."),
     BOOL(D, enable_memory_isolation, "true",
-         "Hold both devices to their caps, planned before the first step."),
+         "Keep both devices within their memory limits, which is checked before the first step."),
     BOOL(D, mixed_precision, "true",
          "Compute in bf16 with fp32 master weights and reductions.", ALSO("training")),
     BOOL(D, enable_xla, "true",
-         "On a GPU: bias and activation inside the "
-         "matrix products; off runs them as kernels of "
-         "their own.", ALIAS("enable_xla_compilation"), ALSO("training")),
+         "On a GPU: compute bias and activation inside the matrix products; off: in separate kernels.",
+         ALIAS("enable_xla_compilation"), ALSO(
+              "training")),
     STRING(D, sim, "", 0, 1000,
-         "Description of the simulated machine with the devices sim0, sim1, ...; \"\" for none."),
+         "Describes a simulated machine with the devices sim0, sim1, ...; \"\" for none."),
 
     /* training */
     INT(T, epochs, "1000", 1, 1000000,
-        "Passes over the training clips. Where minutes is set and this is not, the time alone counts."),
+        "Passes over the training clips. If minutes is set and this is not, only the time counts."),
     FLOAT(T, minutes, "0", 0, 100000,
-         "Time to train in, in minutes: a step is measured and max_steps set from it. A run that is finished "
-         "goes on for so many more. 0 is no limit."),
-    INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0 counts epochs only."),
+         "How long to train, in minutes: max_steps is set from the measured time of a step. A finished run "
+         "continues for this long again. 0: no limit."),
+    INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0: only epochs count."),
     FLOAT(T, learning_rate, "0.001", 0, 1, "Highest learning rate, reached after warmup_steps.", ALIAS("lr")),
-    FLOAT(T, min_learning_rate, "0.00001", 0, 1, "Learning rate at the end of the cosine."),
-    FLOAT(T, weight_decay, "0.01", 0, 1, "Decay of AdamW, not applied to biases and norms."),
-    FLOAT(T, beta1, "0.9", 0, 0.999999, "AdamW: memory of the mean gradient."),
-    FLOAT(T, beta2, "0.98", 0, 0.999999, "AdamW: memory of the squared gradient."),
+    FLOAT(T, min_learning_rate, "0.00001", 0, 1, "Learning rate at the end of the cosine schedule."),
+    FLOAT(T, weight_decay, "0.01", 0, 1, "AdamW: weight decay, not applied to biases and norms."),
+    FLOAT(T, beta1, "0.9", 0, 0.999999, "AdamW: decay of the running mean of the gradient (beta1)."),
+    FLOAT(T, beta2, "0.98", 0, 0.999999, "AdamW: decay of the running mean of the squared gradient (beta2)."),
     FLOAT(T, adam_eps, "1e-8", 1e-16, 0.01,
-         "AdamW: added to the root of the squared gradient.", ALIAS("eps")),
-    FLOAT(T, gradient_clip_norm, "1", 0, 1000000, "Norm that the whole gradient is clipped to; 0 is off."),
+         "AdamW: added to the root of the mean squared gradient (epsilon).", ALIAS("eps")),
+    FLOAT(T, gradient_clip_norm, "1", 0, 1000000, "Maximum norm of the whole gradient, which is scaled down "
+                                                  "to it; 0 is off."),
     INT(T, warmup_steps, "400", 0, 1000000,
-         "Steps of linear warm-up. Where minutes is set and this is not, at most a tenth of the steps."),
+         "Steps of linear warm-up. If minutes is set and this is not, at most a tenth of all steps."),
     INT(T, gradient_accumulation_steps, "1", 1, 1024,
-         "Batches whose gradients make one step; the effective batch grows by this "
-         "factor.", ALIAS("grad_accum")),
+         "Number of batches whose gradients are added for one step; the effective batch grows by this "
+         "factor.", ALIAS(
+              "grad_accum")),
     ENUM(T, rank_sum, "float32", rank_sums,
-         "How gradients travel between ranks; bf16 halves the bytes and rounds each rank's gradient. They "
-         "are added in float32, in the order of ranks."),
-    ENUM(T, scheduler, "cosine", schedules, "Course of the learning rate after the warm-up."),
-    BOOL(T, enable_graph_mode, "true", "Capture the step as a CUDA graph for each shape."),
+         "Number format in which ranks exchange gradients; bf16 halves the bytes and rounds each rank's "
+         "gradient. They are added in float32, in the order of the ranks."),
+    ENUM(T, scheduler, "cosine", schedules, "How the learning rate changes after the warm-up."),
+    BOOL(T, enable_graph_mode, "true", "Capture the training step as a CUDA graph for each batch shape."),
     BOOL(T, enable_eager_debug, "false",
-         "Run the step without graphs and wait for each of its phases, so that an error is named where it "
+         "Run the step without graphs and wait after each phase, so that an error is reported where it "
          "happens; slow, GPU only."),
     BOOL(T, deterministic, "false",
-         "On a GPU take the algorithms of matrix products as the library offers them instead of timing "
-         "them: then two runs give the same numbers. The CPU is always exact."),
+         "On a GPU, use the library's default algorithms for matrix products instead of the fastest measured "
+         "ones, so that two runs give the same numbers. The CPU always does."),
     ENUM(T, mel_loss, "l1", mel_losses, "Distance between predicted and true mel.", LOSS),
-    FLOAT(T, huber_delta, "1", 0.000001, 1000, "Where the Huber loss turns from square to linear.",
+    FLOAT(T, huber_delta, "1", 0.000001, 1000, "Where the Huber loss changes from quadratic to linear.",
          LOSS),
     FLOAT(T, mel_loss_weight, "1", 0, 1000, "Weight of the mel loss.",
          LOSS),
     FLOAT(T, align_loss_weight, "1", 0.001, 1000,
-         "Weight of the loss that the alignment of symbols and frames is learned from.",
+         "Weight of the loss that teaches the alignment of symbols and frames.",
          LOSS),
     FLOAT(T, duration_loss_weight, "1", 0.001, 1000, "Weight of the loss of the durations of symbols.",
          LOSS),
@@ -375,56 +392,57 @@ const Option option_table[] = {
     FLOAT(T, energy_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the energy of symbols.",
          LOSS),
     FLOAT(T, critic_from, "0.3", 0, 1,
-         "Share of the run after which the critics take part; before it, words are learned."),
+         "Share of the run after which the critics take part; until then the voice learns to pronounce "
+         "words."),
     FLOAT(T, critic_loss_weight, "0.1", 0.001, 1000,
-         "Weight of what the critics learn; AdamW makes up for it, the clipping of gradients does not."),
+         "Weight of the critics' own loss. AdamW is indifferent to it, the clipping of gradients is not."),
     FLOAT(T, adversarial_loss_weight, "0.2", 0, 1000,
-         "Weight of what the voice learns from the critics' scores."),
+         "Weight of the loss from the critics' scores."),
     FLOAT(T, feature_loss_weight, "1", 0, 1000,
-         "Weight of what the voice learns from the critics' layers: they should see in its mels what they "
-         "see in the recordings."),
+         "Weight of the loss from the critics' layers: the voice's mels should activate them as the "
+         "recordings do."),
     FLOAT(T, spectral_loss_weight, "1", 0.001, 1000,
-         "Weight of the vocoder's loss between the spectra of its sound and of the recording.", LOSS),
+         "Weight of the vocoder's loss between the spectra of its sound and those of the recording.", LOSS),
     FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000,
-         "A gradient norm over this many times its running mean skips the step."),
-    INT(T, guard_max_skips, "20", 1, 100000, "Consecutive skipped steps that stop the run."),
+         "Skip a step whose gradient norm is over this many times its running mean."),
+    INT(T, guard_max_skips, "20", 1, 100000, "Stop the run after this many skipped steps in a row."),
     INT(T, early_stopping_patience, "0", 0, 100000,
-         "Validations without improvement of the best checkpoint that stop the run; 0 is off."),
+         "Stop the run after this many validations that did not improve the best checkpoint; 0 is off."),
     FLOAT(T, early_stopping_min_delta, "0.0005", 0, 1000,
-         "Smallest gain that counts as improvement: in the score of a voice, in the validation loss of a "
-         "vocoder."),
-    INT(T, save_step, "1000", 1, 100000000, "Steps from one checkpoint to the next."),
-    INT(T, val_step, "500", 1, 100000000, "Steps from one validation to the next."),
+         "Smallest gain that counts as an improvement: in the score of a voice, or in the validation loss of "
+         "a vocoder."),
+    INT(T, save_step, "1000", 1, 100000000, "Number of steps between checkpoints."),
+    INT(T, val_step, "500", 1, 100000000, "Number of steps between validations."),
     INT(T, listen_clips, "8", 0, 1000,
-         "Validation clips that are spoken at every validation and listened to, by a recogniser where "
-         "there is one; 0: nobody listens, and 8 are compared with their recordings alone."),
+         "Number of validation clips whose texts are spoken at every validation and judged, by a recogniser "
+         "if one is installed; 0: no recogniser, 8 clips are only compared with their recordings."),
     INT(T, log_step, "50", 1, 100000000,
-         "Steps from one line of log.jsonl, and of the event file, to the next. The terminal has one by the "
-         "clock."),
+         "Number of steps between lines in log.jsonl and in the event file. The terminal gets a line every "
+         "few seconds."),
     INT(T, keep_checkpoints, "3", 1, 10000,
-         "Newest checkpoints that are kept; the best one is kept besides, and so is the newest that "
-         "training is known to go on well from."),
+         "Number of recent checkpoints to keep, in addition to the best one and the newest one from which "
+         "training is known to continue well."),
     PATH(T, checkpoint_dir, "checkpoints", 1,
-         "Folder of the checkpoints and logs; where nobody names one, the folder in it that is called as "
-         "data_path is."),
+         "Folder of the checkpoints and logs; if not set, the folder in it that has the name of data_path."),
     PATH(T, resume, "auto", 1,
-         "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "
-         "a checkpoint. The folder of a run goes on in there.", ALIAS("resume_from")),
+         "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of a "
+         "checkpoint; or the folder of a run, which is then continued in that folder.", ALIAS(
+              "resume_from")),
     PATH(T, from_voice, "", 0,
-         "Run, or checkpoint, of a voice: a vocoder is trained on the mels that it makes of the clips, "
-         "instead of those of the recordings; \"\" is off."),
+         "Run or checkpoint of a voice: the vocoder is trained on the mels that this voice makes for the "
+         "clips, instead of those of the recordings; \"\" is off."),
     PATH(T, init_from, "", 0,
-         "Checkpoint file, folder of a run, or file of `myxtts export`, whose weights a new run begins with "
-         "(fine-tuning); none begins with random ones; \"\" begins with the base that comes with the program "
-         "where there are less than 30 minutes of speech, and with random ones otherwise. Sizes that are not "
-         "given follow the file. Steps, schedule and optimiser begin anew."),
+         "Checkpoint file, folder of a run, or file from `myxtts export` whose weights a new run starts with "
+         "(fine-tuning); none: random weights; \"\": the base that comes with the program if there are less "
+         "than 30 minutes of speech, otherwise random weights. Sizes that are not set are taken from the "
+         "file. Steps, schedule and optimiser start from zero."),
     ENUM(T, freeze, "none", freezes,
-         "What stays as it was in a voice that a run begins with: nothing, the text encoder, or the text and "
+         "Parts of the initial voice that are not trained further: none, the text encoder, or the text and "
          "the voice encoder. A vocoder has neither."),
     INT(T, text2audio_interval_steps, "1000", 0, 100000000,
-         "Steps from one spoken sample to the next (event file, samples/*.wav in checkpoint_dir); 0 is off."),
+         "Number of steps between spoken samples (event file, samples/*.wav in checkpoint_dir); 0 is off."),
     LIST(T, text2audio_texts, "The quick brown fox jumps over the lazy dog.", 0, CONFIG_MAX_LIST, '|',
-         "Sentences that the samples speak; on the command line with | between them."),
+         "Sentences to speak as samples; on the command line with | between them."),
 };
 /* clang-format on */
 

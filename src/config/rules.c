@@ -52,7 +52,7 @@ static int set_int(RuleFix *fix, const char *key, int value)
 
 static int set_double(RuleFix *fix, const char *key, double value)
 {
-    /* A quotient such as 1e-5 / 100 has digits that nobody would write. */
+    /* A quotient such as 1e-5 / 100 has digits that no person would write. */
     char text[40];
     snprintf(text, sizeof text, "%.12g", value);
     fix->key = key;
@@ -150,7 +150,7 @@ static int fix_bands(const Rule *rule, const Config *c, RuleFix *fix)
 static int uneven_width(const Rule *rule, const Config *c, RuleReport *r)
 {
     int width = int_of(c, rule->key);
-    HINT(r, "%d would do", round_to_multiple(width, WIDTH_UNIT));
+    HINT(r, "%d would work", round_to_multiple(width, WIDTH_UNIT));
     return width % WIDTH_UNIT;
 }
 
@@ -174,7 +174,7 @@ static int heads_do_not_divide(const Rule *rule, const Config *c, RuleReport *r)
     return width % heads;
 }
 
-/* Without style tokens nobody uses their heads. */
+/* Without style tokens their heads are not used. */
 static int gst_heads_do_not_divide(const Rule *rule, const Config *c, RuleReport *r)
 {
     return c->use_gst && heads_do_not_divide(rule, c, r);
@@ -300,7 +300,7 @@ static int pattern_without_group(const Rule *rule, const Config *c, RuleReport *
         return 0;
     size_t groups = pattern.re_nsub;
     regfree(&pattern);
-    HINT(r, "put the speaker's part in parentheses: ^(p[0-9]+)_");
+    HINT(r, "put parentheses around the part that is the speaker: ^(p[0-9]+)_");
     return groups < 1;
 }
 
@@ -311,7 +311,7 @@ static int bad_language_code(const Rule *rule, const Config *c, RuleReport *r)
 {
     size_t letters = strspn(c->language, "abcdefghijklmnopqrstuvwxyz");
     char after = c->language[letters];
-    HINT(r, "write two letters, as en or fa, or a variant, as en-us");
+    HINT(r, "write two letters, such as en or fa, or a variant, such as en-us");
     if (letters < 2 || letters > 3)
         return 1;
     return after && !(strchr("-_", after) && c->language[letters + 1]);
@@ -344,8 +344,8 @@ static int repeated_language(const Rule *rule, const Config *c, RuleReport *r)
     return 0;
 }
 
-/* supported_languages without what detection does not know and what is there twice, and with `more` where it
- * is not NULL. 0 when nothing would be left. */
+/* supported_languages without unknown languages and duplicates, and with `more` if it is not NULL. 0 when
+ * nothing would be left. */
 static int set_languages(const Config *c, RuleFix *fix, const char *more)
 {
     const char *kept[CONFIG_MAX_LIST + 1];
@@ -411,7 +411,7 @@ static int fix_rising_rate(const Rule *rule, const Config *c, RuleFix *fix)
 
 static int no_rate(const Rule *rule, const Config *c, RuleReport *r)
 {
-    HINT(r, GOOD_LEARNING_RATE " is a good beginning");
+    HINT(r, GOOD_LEARNING_RATE " is a good start");
     return c->learning_rate <= 0;
 }
 
@@ -423,7 +423,7 @@ static int fix_no_rate(const Rule *rule, const Config *c, RuleFix *fix)
 /* Both say where the weights come from. */
 static int two_beginnings(const Rule *rule, const Config *c, RuleReport *r)
 {
-    HINT(r, "--resume goes on with a run, --init-from begins a new one with its weights: give one of them");
+    HINT(r, "--resume continues a run, --init-from starts a new one with its weights: give only one of them");
     return config_begins_with(c) && strcmp(c->resume, "auto") != 0 && strcmp(c->resume, "none") != 0;
 }
 
@@ -456,7 +456,7 @@ static const Rule rules[] = {
     {"win_length", "n_fft", window_over_fft, "the window must fit into the FFT", fix_window},
     {"n_fft", NULL, odd_fft, "the FFT length must be even", fix_odd_fft},
     {"hop_length", "win_length", hop_over_window, "samples between the windows would be lost", fix_hop},
-    {"mel_fmax", "sample_rate", fmax_over_nyquist, "there is no sound above half of the sample rate",
+    {"mel_fmax", "sample_rate", fmax_over_nyquist, "there are no frequencies above half of the sample rate",
      fix_fmax},
     {"mel_fmin", "mel_fmax", fmin_over_fmax, "the lowest frequency must be below the highest", fix_fmin},
     {"n_mels", "n_fft", more_bands_than_frequencies, "there are more bands than frequencies", fix_bands},
@@ -481,22 +481,23 @@ static const Rule rules[] = {
     {"vocoder_segment_frames", "hop_length", short_segment,
      "the spectra that a vocoder learns from are longer than the segment", fix_segment},
 
-    {"min_audio_length", "max_audio_length", no_clip_fits, "no clip would lie within both limits",
+    {"min_audio_length", "max_audio_length", no_clip_fits, "no clip could meet both limits",
      fix_shortest_clip},
     {"speaker_id_pattern", NULL, bad_pattern, "not a POSIX extended regular expression", NULL},
-    {"speaker_id_pattern", NULL, pattern_without_group, "it has no group that could be the speaker", NULL},
+    {"speaker_id_pattern", NULL, pattern_without_group, "it has no group for the speaker", NULL},
 
     {"language", NULL, bad_language_code, "not a language code", NULL},
-    {"supported_languages", NULL, unknown_language, "is not a language that detection knows", fix_languages},
-    {"supported_languages", NULL, repeated_language, "is listed twice", fix_languages},
+    {"supported_languages", NULL, unknown_language, "is not a language that detection supports",
+     fix_languages},
+    {"supported_languages", NULL, repeated_language, "is in the list twice", fix_languages},
     {"language", "supported_languages", fall_back_not_supported,
-     "detection falls back to a language that it does not support", fix_fall_back},
+     "detection falls back to a language that is not in supported_languages", fix_fall_back},
 
     {"min_learning_rate", "learning_rate", rising_rate, "the rate would rise instead of fall",
      fix_rising_rate},
     {"learning_rate", NULL, no_rate, "nothing would be learned", fix_no_rate},
-    {"init_from", "resume", two_beginnings, "a run has one beginning", NULL},
-    {"from_voice", "network", voice_of_a_voice, "the mels of a voice are for a vocoder", NULL},
+    {"init_from", "resume", two_beginnings, "a run can only start in one way", NULL},
+    {"from_voice", "network", voice_of_a_voice, "the mels of a voice can only train a vocoder", NULL},
 };
 /* clang-format on */
 

@@ -63,7 +63,7 @@ SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section, co
     return p;
 }
 
-/* A problem at a node. NULL when there are too many, or no memory; the callers then go on without. */
+/* A problem at a node. NULL when there are too many, or no memory; the callers then continue without it. */
 static SchemaProblem *problem(Walk *w, int key_node, const char *section, const char *key)
 {
     if (w->report->count >= MOST_PROBLEMS)
@@ -213,7 +213,7 @@ static void check_value(Walk *w, const char *section, int row, int key_node)
     if (kind == 1) {
         if ((p = problem(w, key_node, section, o->key))) {
             snprintf(p->what, sizeof p->what, "%s has no value", o->key);
-            comment_out(w, p, key_node, 0, "make the line a comment, which leaves the default");
+            comment_out(w, p, key_node, 0, "comment out the line, so that the default is used");
         }
         return;
     }
@@ -226,8 +226,7 @@ static void check_value(Walk *w, const char *section, int row, int key_node)
         } else {
             char range[200];
             option_range(range, sizeof range, o);
-            snprintf(p->what, sizeof p->what, "%s has a value that cannot be read here; it takes %s", o->key,
-                     range);
+            snprintf(p->what, sizeof p->what, "%s has a value of the wrong kind; it takes %s", o->key, range);
         }
         set_value(w, p, o, &raw, key_node);
     }
@@ -261,13 +260,13 @@ static void move(Walk *w, SchemaProblem *p, const Option *o, int key_node, int t
 {
     int row = (int)(o - option_table);
     if (is_given(w, row)) {
-        comment_out(w, p, key_node, top_level, "make the line a comment: the key is set elsewhere");
+        comment_out(w, p, key_node, top_level, "comment out the line: the key is set elsewhere");
     } else if (add(w, p, o->section, o->key, node(w, key_node)->next) == 0) {
         char fix[200];
         snprintf(fix, sizeof fix, "move it to section %s as '%s'", o->section, o->key);
         comment_out(w, p, key_node, top_level, fix);
     } else {
-        comment_out(w, p, key_node, top_level, "make the line a comment");
+        comment_out(w, p, key_node, top_level, "comment out the line");
     }
 }
 
@@ -283,7 +282,7 @@ static void unknown_key(Walk *w, const char *section, int key_node)
     snprintf(p->what, sizeof p->what, "unknown key %s in section %s", quoted, section);
     if (!nearest) {
         snprintf(p->hint, sizeof p->hint, "`myxtts config` lists every key");
-        comment_out(w, p, key_node, 0, "make the line a comment");
+        comment_out(w, p, key_node, 0, "comment out the line");
         return;
     }
     const Option *o = &option_table[option_find(nearest, strlen(nearest))];
@@ -338,12 +337,12 @@ static void given_twice(Walk *w, SchemaProblem *p, int key_node, int last)
 {
     char fix[100];
     int again = node(w, last)->line;
-    snprintf(p->what, sizeof p->what, "key '%.100s' is given twice, again in line %d",
+    snprintf(p->what, sizeof p->what, "key '%.100s' is given here and again in line %d",
              node(w, key_node)->value, again);
     snprintf(p->hint, sizeof p->hint, "remove one of the two");
     if (again == node(w, key_node)->line)
         return;
-    snprintf(fix, sizeof fix, "make this line a comment and keep line %d: the last one counts elsewhere",
+    snprintf(fix, sizeof fix, "comment out this line and keep line %d: other programs use the last one",
              again);
     comment_out(w, p, key_node, 0, fix);
 }
@@ -366,8 +365,9 @@ static void check_pair(Walk *w, const char *section, int body, int key_node)
     }
     if (strcmp(key->value, "<<") == 0) {
         if ((p = problem(w, key_node, section, "<<"))) {
-            snprintf(p->what, sizeof p->what, "merge keys (<<) are not read");
-            merge_into(w, p, section, key->next, body, key_node, 0, "write the keys out in this section");
+            snprintf(p->what, sizeof p->what, "merge keys (<<) are not supported");
+            merge_into(w, p, section, key->next, body, key_node, 0,
+                       "write the keys directly into this section");
         }
         return;
     }
@@ -376,7 +376,7 @@ static void check_pair(Walk *w, const char *section, int body, int key_node)
         unknown_key(w, section, key_node);
     } else if (!option_in_section(&option_table[row], section)) {
         if ((p = problem(w, key_node, section, key->value))) {
-            snprintf(p->what, sizeof p->what, "key '%s' stands in section %s, but belongs to section %s",
+            snprintf(p->what, sizeof p->what, "key '%s' is in section %s, but belongs in section %s",
                      key->value, section, option_table[row].section);
             move(w, p, &option_table[row], key_node, 0);
         }
@@ -398,12 +398,12 @@ static void unknown_section(Walk *w, int key_node)
         return;
     option_quote(quoted, sizeof quoted, name);
     if (row >= 0) {
-        snprintf(p->what, sizeof p->what, "key %s stands outside of a section", quoted);
+        snprintf(p->what, sizeof p->what, "key %s is not in any section", quoted);
         move(w, p, &option_table[row], key_node, 1);
         return;
     }
     snprintf(p->what, sizeof p->what, "unknown section %s; there are model, data and training", quoted);
-    /* A misspelled section is renamed, or merged into the one that is there. */
+    /* A misspelled section is renamed, or merged into the existing one. */
     for (int i = 0; i < 3 && !near; i++)
         if (config_name_distance(name, option_sections[i]) <= (strlen(name) < 6 ? 1 : 3))
             near = option_sections[i];
@@ -420,7 +420,7 @@ static void unknown_section(Walk *w, int key_node)
     } else if (node(w, body)->kind == NODE_SCALAR && (nearest = config_nearest_key(name, NULL))) {
         move(w, p, &option_table[option_find(nearest, strlen(nearest))], key_node, 1);
     } else {
-        comment_out(w, p, key_node, 1, "make its lines a comment");
+        comment_out(w, p, key_node, 1, "comment out its lines");
     }
 }
 
@@ -461,22 +461,22 @@ static void check_section(Walk *w, int key_node)
                  node(w, first)->line);
         int both = conflicting_key(w, node(w, first)->next, body);
         if (both >= 0)
-            snprintf(p->hint, sizeof p->hint, "both give '%.60s', with other values: remove one of them",
+            snprintf(p->hint, sizeof p->hint, "both set '%.60s', to different values: remove one of them",
                      node(w, both)->value);
         else if (section && node(w, body)->kind == NODE_MAP)
             merge_into(w, p, section, body, node(w, first)->next, key_node, 1,
                        "move its keys to the first one");
         else
-            comment_out(w, p, key_node, 1, "make the later one a comment");
+            comment_out(w, p, key_node, 1, "comment out the later one");
     } else if (!section) {
         unknown_section(w, key_node);
     } else if (node(w, body)->kind == NODE_MAP) {
         for (int k = node(w, body)->first; k >= 0; k = node(w, node(w, k)->next)->next)
             check_pair(w, section, body, k);
     } else if (!node(w, body)->is_null && (p = problem(w, key_node, "", section))) {
-        snprintf(p->what, sizeof p->what, "section %s must hold keys and values", section);
+        snprintf(p->what, sizeof p->what, "section %s must contain keys and values", section);
         snprintf(p->hint, sizeof p->hint, "write one indented `key: value` per line");
-        comment_out(w, p, key_node, 1, "make its lines a comment");
+        comment_out(w, p, key_node, 1, "comment out its lines");
     }
 }
 
@@ -505,7 +505,7 @@ static void walk(Walk *w)
         return;
     if (node(w, root)->kind != NODE_MAP) {
         if ((p = problem(w, root, "", ""))) {
-            snprintf(p->what, sizeof p->what, "the file must hold the sections model, data and training");
+            snprintf(p->what, sizeof p->what, "the file must contain the sections model, data and training");
             snprintf(p->hint, sizeof p->hint, "`myxtts config --default-yaml` prints an example");
         }
         return;
@@ -602,7 +602,7 @@ static void settle(SchemaReport *r, size_t before)
             }
         if (i < before && !p->fixed && !again) {
             p->fixed = 1;
-            snprintf(p->fix, sizeof p->fix, "goes with another change");
+            snprintf(p->fix, sizeof p->fix, "follows from another change");
         }
         if (!again)
             r->items[kept++] = *p;
@@ -657,9 +657,9 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
         if (!two)
             return err_set(err, ERR_NOMEM, "out of memory for the findings");
         snprintf(two->what, sizeof two->what,
-                 "a second YAML document begins here, but a configuration is one document");
+                 "a second YAML document starts here, but a configuration is a single document");
         snprintf(two->hint, sizeof two->hint,
-                 "move what is meant from below line %d into the first document, and remove the rest",
+                 "move what you need from below line %d into the first document, and remove the rest",
                  second);
         return 1;
     }
@@ -682,8 +682,7 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     int lines = blanks.failed ? ERR_NOMEM : yaml_edit_expand_tabs(&blanks);
     if (lines > 0 && yaml_tree_parse(&tree, blanks.data, blanks.size, &why) == 0) {
         yaml_tree_close(&tree);
-        snprintf(p->fix, sizeof p->fix, "blanks in place of the tabs in %d line%s", lines,
-                 lines == 1 ? "" : "s");
+        snprintf(p->fix, sizeof p->fix, "spaces instead of tabs in %d line%s", lines, lines == 1 ? "" : "s");
         p->fixed = 1;
         Buf old = *text;
         *text = blanks;

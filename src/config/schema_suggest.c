@@ -1,4 +1,4 @@
-/* schema_suggest.c - a value in place of one that a key does not take. */
+/* schema_suggest.c - suggests a value for a key whose value is not allowed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

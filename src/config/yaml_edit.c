@@ -75,7 +75,7 @@ static int apply(Edit *e, Buf *out)
     for (size_t i = 0; i < e->count; i++) {
         const Splice *s = &e->splices[i];
         if (s->start < at)
-            return refuse(e, "two changes meet at one place");
+            return refuse(e, "two changes affect the same place");
         buf_add(out, e->tree.text + at, s->start - at);
         buf_add(out, e->in.data + s->from, s->n);
         at = s->end;
@@ -208,9 +208,9 @@ static int finish(Edit *e, Buf *text)
     if (after.documents > 1 || e->tree.documents > 1)
         rc = refuse(e, "there is more than one document");
     else if (wanted.failed || got.failed)
-        rc = refuse(e, "the text says too much");
+        rc = refuse(e, "the new text holds more than one value");
     else if (wanted.size != got.size || memcmp(wanted.data, got.data, got.size) != 0)
-        rc = refuse(e, "something else would change with it");
+        rc = refuse(e, "the edit would change something else too");
     yaml_tree_close(&after);
     if (!rc) {
         Buf old = *text;
@@ -343,7 +343,7 @@ static size_t find_comment(const Edit *e, size_t from, size_t to)
     return to;
 }
 
-/* Moves the comments of [from, to) to lines of their own, below the line of `to`. */
+/* Moves the comments of [from, to) to separate lines, below the line of `to`. */
 static void keep_comments(Edit *e, size_t from, size_t to, int column)
 {
     Buf lines = {0};
@@ -374,7 +374,7 @@ static int hand_over_anchor(Edit *e, int i, size_t from, size_t to)
     int simple = (n->kind == NODE_SCALAR && n->quote != '|') ||
                  (n->flow && find_comment(e, n->content, n->end) == n->end);
     if (!simple || n->tag || !one_line(e, n->content, n->end))
-        return refuse(e, "an alias names it, and it does not fit there");
+        return refuse(e, "an alias refers to it, and the new value does not fit there");
     const YamlNode *a = node(e, alias);
     Buf in = {0};
     buf_printf(&in, "&%s ", n->anchor);
@@ -460,7 +460,7 @@ static int replace_block_list(Edit *e, int key, const YamlNode *v)
 {
     size_t at = after_colon(e, key);
     if (v->anchor || v->tag || !at || v->line <= node(e, key)->line || v->flow)
-        return refuse(e, "its value is written in a way that a line cannot replace");
+        return refuse(e, "its value is written in a way that cannot be replaced by one line");
     Buf in = {0};
     buf_printf(&in, " %s", e->value);
     splice(e, at, at, in.data, in.size);
@@ -512,7 +512,7 @@ static int replace_value(Edit *e)
         if (!node(e, e->map)->flow)
             keep_comments(e, v->content, v->end, node(e, e->key)->column);
         else if (find_comment(e, v->content, v->end) < v->end)
-            return refuse(e, "a comment stands inside of its value");
+            return refuse(e, "there is a comment inside its value");
     }
     splice_value(e, start, v->end, v->kind == NODE_SCALAR ? v->quote : 0, e->value);
     return 0;
@@ -617,13 +617,13 @@ static int add_section(Edit *e)
     e->map = root;
     if (root < 0 || node(e, root)->is_null) {
         if (root >= 0 && node(e, root)->content < node(e, root)->end)
-            return refuse(e, "the file is the word null");
+            return refuse(e, "the file holds only the word null");
         append(e, 0);
         return 0;
     }
     const YamlNode *r = node(e, root);
     if (r->kind != NODE_MAP)
-        return refuse(e, "the file does not hold sections");
+        return refuse(e, "the file has no sections");
     if (r->flow || document_ends(e, r->end))
         return add_to_map(e, root, 1);
     append(e, node(e, r->first)->column);
@@ -638,7 +638,7 @@ static int add_pair(Edit *e)
     if (m->kind == NODE_MAP)
         return add_to_map(e, e->map, 0);
     if (!m->is_null)
-        return refuse(e, "its section does not hold keys of its own");
+        return refuse(e, "its section does not contain keys");
     int key = -1;
     for (int k = node(e, m->parent)->first; k >= 0; k = node(e, node(e, k)->next)->next)
         key = node(e, k)->next == e->map ? k : key;
@@ -722,7 +722,7 @@ static int remove_from_flow(Edit *e)
         before = k;
     size_t from = node(e, e->key)->start, to = pair_end(e, e->key), comma, limit;
     if (find_comment(e, from, to) < to)
-        return refuse(e, "a comment stands inside of it");
+        return refuse(e, "there is a comment inside it");
     /* The comma to remove is the one after the pair or, for the last pair, the one before it. */
     int next = value_of(e, e->key)->next;
     if (next >= 0) {
@@ -762,7 +762,7 @@ int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err)
         size_t from = line_start(&e, k->start), to = line_end(&e, pair_end(&e, e.key));
         /* A '#' would also hide what is before the key in its line, such as `- ` or `{`. */
         if (strspn(e.tree.text + from, " ") < k->start - from)
-            rc = refuse(&e, "something else stands in its line");
+            rc = refuse(&e, "there is something else in its line");
         else if (!(rc = hand_over_all(&e, from, to)))
             comment_lines(&e, from, to, k->column);
     }

@@ -50,12 +50,12 @@ static const char *scalar_text(Walk *w, const yaml_node_t *node, const char *wha
     const char *tag = (const char *)node->tag, *text = (const char *)node->data.scalar.value;
     if (tag && strncmp(tag, "tag:yaml.org,2002:", 18) != 0) {
         option_quote(quoted, sizeof quoted, tag);
-        err_set(w->err, ERR_CONFIG, "%s:%d: %s has the tag %s, which means nothing here", w->file, line, what,
+        err_set(w->err, ERR_CONFIG, "%s:%d: %s has the tag %s, which is not supported", w->file, line, what,
                 quoted);
         return NULL;
     }
     if (strlen(text) != node->data.scalar.length) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: the text of %s holds a NUL byte", w->file, line, what);
+        err_set(w->err, ERR_CONFIG, "%s:%d: the text of %s contains a NUL byte", w->file, line, what);
         return NULL;
     }
     return text;
@@ -69,8 +69,8 @@ static int read_value(Walk *w, RawValue *raw, const Option *o, const yaml_node_t
     if (is_null(node)) {
         err_set(w->err, ERR_CONFIG, "%s:%d: %s has no value", w->file, line, o->key);
         return err_hint(w->err, o->type == OPT_STRING
-                                    ? "write \"\" for an empty text, or leave the key out for its default"
-                                    : "write a value after the colon, or leave the key out for its default");
+                                    ? "write \"\" for an empty text, or remove the key to get its default"
+                                    : "write a value after the colon, or remove the key to get its default");
     }
     if (node->type != YAML_SEQUENCE_NODE) {
         raw->count = 1;
@@ -131,7 +131,8 @@ static int check_repeated(Walk *w, const Option *o, const RawValue *raw, int lin
             option_quote(new_text, sizeof new_text, after.data);
             rc = err_set(w->err, ERR_CONFIG, "%s:%d: %s is %s, but line %d already set it to %s", w->file,
                          line, o->key, new_text, line_before, old_text);
-            err_hint(w->err, "a key may stand in two places, or under two names, only with the same value");
+            err_hint(w->err, "a key that is set twice, in two places or under two names, must have the same "
+                             "value both times");
         }
     }
     buf_free(&before);
@@ -150,15 +151,15 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
         return ERR_CONFIG;
     if (strcmp(key, "<<") == 0)
         return err_set(w->err, ERR_CONFIG,
-                       "%s:%d: merge keys (<<) are not read; write the keys of section %s out", w->file, line,
-                       section);
+                       "%s:%d: merge keys (<<) are not supported; write the keys directly into section %s",
+                       w->file, line, section);
     int row = option_find(key, strlen(key));
     if (row < 0)
         return unknown_key(w, key, section, line);
     const Option *o = &option_table[row];
     if (!option_in_section(o, section)) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: key '%s' stands in section %s, but belongs to section %s",
-                w->file, line, key, section, o->section);
+        err_set(w->err, ERR_CONFIG, "%s:%d: key '%s' is in section %s, but belongs in section %s", w->file,
+                line, key, section, o->section);
         return err_hint(w->err, "move the line under `%s:`", o->section);
     }
     int rc = read_value(w, &raw, o, value_node, line);
@@ -185,7 +186,7 @@ static int check_duplicates(Walk *w, const yaml_node_t *mapping)
     /* Every pair is compared with every other; nobody has that many keys. */
     const long most = 1000;
     if (end - first > most)
-        return err_set(w->err, ERR_CONFIG, "%s:%d: a mapping with more than %ld keys", w->file,
+        return err_set(w->err, ERR_CONFIG, "%s:%d: this mapping has more than %ld keys", w->file,
                        line_of(mapping), most);
     for (yaml_node_pair_t *b = first; b < end; b++) {
         const yaml_node_t *nb = yaml_document_get_node(w->document, b->key);
@@ -212,7 +213,7 @@ static int unknown_section(Walk *w, const char *name, int line)
     option_quote(quoted, sizeof quoted, name);
     int row = option_find(name, strlen(name));
     if (row >= 0) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: key %s stands outside of a section", w->file, line, quoted);
+        err_set(w->err, ERR_CONFIG, "%s:%d: key %s is not in any section", w->file, line, quoted);
         return err_hint(w->err, "put it, indented, under `%s:`", option_table[row].section);
     }
     err_set(w->err, ERR_CONFIG, "%s:%d: unknown section %s; there are model, data and training", w->file,
@@ -241,8 +242,8 @@ static int walk_section(Walk *w, const yaml_node_t *name_node, const yaml_node_t
     if (is_null(body)) /* a section whose keys are all commented out */
         return 0;
     if (body->type != YAML_MAPPING_NODE) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: section %s is %s, but must hold keys and values", w->file, line,
-                section, kind_of(body));
+        err_set(w->err, ERR_CONFIG, "%s:%d: section %s is %s, but must contain keys and values", w->file,
+                line, section, kind_of(body));
         return err_hint(w->err, "write one indented `key: value` per line");
     }
     if ((rc = check_duplicates(w, body)))
@@ -266,7 +267,7 @@ static int walk_root(Walk *w, const yaml_node_t *root)
         return 0;
     if (root->type != YAML_MAPPING_NODE) {
         err_set(w->err, ERR_CONFIG,
-                "%s:%d: the file is %s, but must hold the sections model, data and training", w->file,
+                "%s:%d: the file is %s, but must contain the sections model, data and training", w->file,
                 line_of(root), kind_of(root));
         return err_hint(w->err, "`myxtts config --default-yaml` prints an example");
     }
@@ -311,9 +312,9 @@ static int parser_error(const yaml_parser_t *parser, const char *name, const cha
     }
     int line = (int)parser->problem_mark.line + 1;
     if (tab_indents(text, n, line)) {
-        err_set(err, ERR_CONFIG, "%s:%d: a tab stands in the indentation, where YAML allows only blanks",
-                name, line);
-        return err_hint(err, "replace the tab by blanks");
+        err_set(err, ERR_CONFIG, "%s:%d: the indentation contains a tab, where YAML allows only spaces", name,
+                line);
+        return err_hint(err, "replace the tab with spaces");
     }
     return err_set(err, ERR_CONFIG, "%s:%d: not valid YAML: %s (column %d)%s%s", name, line, problem,
                    (int)parser->problem_mark.column + 1, parser->context ? ", " : "",
@@ -349,9 +350,10 @@ int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *e
         } else if (rc == 0) {
             const yaml_node_t *other = yaml_document_get_root_node(&second);
             if (other)
-                rc = err_set(err, ERR_CONFIG,
-                             "%s:%d: a second YAML document begins here, but a configuration is one document",
-                             name, (int)second.start_mark.line + 1);
+                rc = err_set(
+                    err, ERR_CONFIG,
+                    "%s:%d: a second YAML document starts here, but a configuration is a single document",
+                    name, (int)second.start_mark.line + 1);
             yaml_document_delete(&second);
         }
     }

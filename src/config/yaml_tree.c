@@ -137,11 +137,11 @@ static int add_alias(Reader *r, const yaml_event_t *e)
         if (t->nodes[i].kind != NODE_ALIAS && t->nodes[i].anchor &&
             strcmp(t->nodes[i].anchor, t->nodes[id].anchor) == 0)
             t->nodes[id].target = i;
-    /* An alias inside of what it names would have no end. */
+    /* An alias inside the value it refers to would be infinite. */
     int target = t->nodes[id].target;
     for (int up = t->nodes[id].parent; up >= 0; up = t->nodes[up].parent)
         if (up == target)
-            return err_set(r->err, ERR_CONFIG, "line %d: the alias *%s stands inside of what it names",
+            return err_set(r->err, ERR_CONFIG, "line %d: the alias *%s is inside the value it refers to",
                            t->nodes[id].line, t->nodes[id].anchor);
     return target >= 0 ? 0
                        : err_set(r->err, ERR_CONFIG, "line %d: there is no anchor &%s before this line",

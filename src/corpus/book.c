@@ -217,8 +217,8 @@ int book_parse(Book *b, const char *text, size_t n, const char *name, const char
     }
     if (b->count == 0) {
         book_close(b);
-        err_set(err, ERR_DATA, "%s: there is no text in it", name);
-        return err_hint(err, "without --text the recording is only cut in its silences");
+        err_set(err, ERR_DATA, "%s has no text in it", name);
+        return err_hint(err, "without --text the recording is only cut at its silences");
     }
     return 0;
 }

@@ -66,8 +66,8 @@ static int remove_old(const char *dir, Err *err)
 int corpus_folder_begin(const char *dir, Err *err)
 {
     if (!path_exists(dir, MARK) && (path_exists(dir, "metadata.csv") || path_exists(dir, "wavs"))) {
-        err_set(err, ERR_USAGE, "%s holds a corpus that this command did not write", dir);
-        return err_hint(err, "name another folder with --output; nothing was changed");
+        err_set(err, ERR_USAGE, "%s has a corpus that this command did not write", dir);
+        return err_hint(err, "choose another folder with --output; nothing was changed");
     }
     char *mark = file_join(dir, MARK), *wavs = file_join(dir, "wavs");
     int rc = mark && wavs ? file_make_dirs(dir, err) : no_memory(err);
@@ -216,7 +216,7 @@ int corpus_write_clips(const CorpusFiles *f, Log *log, Err *err)
             if (w.count > 0) /* the last piece ends with the recording */
                 rc = write_clip(&w, file->rate, err);
             if (!rc && w.clip < f->cuts->clip_count && f->cuts->clips[w.clip].file == file)
-                rc = err_set(err, ERR_IO, "%s: it is shorter now than when it was heard first", file->path);
+                rc = err_set(err, ERR_IO, "%s is shorter now than when it was first read", file->path);
         }
         recording_close(r);
     }

@@ -1,7 +1,7 @@
 /* corpus_files.h - writes what was cut: DIR/wavs/ID.wav at the recording's own rate, metadata.csv (id|text),
  * sentences.tsv (every unit that was found, with its times), rejected.tsv and report.html.
- * metadata.csv comes last and appears whole: a folder without it was left half-way, and the next run begins
- * it anew. */
+ * metadata.csv comes last and appears whole: a folder without it was left unfinished, and the next run starts
+ * it again. */
 #ifndef MYXTTS_CORPUS_FILES_H
 #define MYXTTS_CORPUS_FILES_H
 

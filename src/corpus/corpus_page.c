@@ -123,8 +123,9 @@ static void left_out(json_t *sections, const CorpusFiles *f)
     else
         json_decref(rows);
     if (shown)
-        json_array_append_new(sections, json_pack("{s:s, s:o}", "title",
-                                                  "The first of them (all: rejected.tsv)", "rows", list));
+        json_array_append_new(
+            sections,
+            json_pack("{s:s, s:o}", "title", "The first of them (for all, see rejected.tsv)", "rows", list));
     else
         json_decref(list);
 }
@@ -165,7 +166,7 @@ int corpus_write_page(const CorpusFiles *f, Err *err)
     json_t *page =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "title", "A corpus from recordings", "date",
                   date, "command", f->command, "verdict", f->verdict, "verdict_status", f->status,
-                  "sounds_title", f->track ? "The clips that fit their texts worst" : "The noisiest clips",
+                  "sounds_title", f->track ? "The clips that match their texts worst" : "The noisiest clips",
                   "sounds", sounds, "sections", sections);
     char *path = file_join(f->dir, "report.html");
     if (!rc)

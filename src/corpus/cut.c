@@ -26,12 +26,12 @@ static const struct {
 } reasons[CUT_REASONS] = {
     [CUT_NOT_READ] = {"not-read", "in the text, but not heard"},
     [CUT_NOT_WRITTEN] = {"not-written", "heard, but not in the text"},
-    [CUT_DOUBTFUL] = {"doubtful", "the sound does not fit the text well enough"},
-    [CUT_TOO_SHORT] = {"too-short", "shorter than 2 s, and nothing near to join it with"},
-    [CUT_TOO_LONG] = {"too-long", "longer than 12 s without a pause to cut in"},
-    [CUT_NO_PAUSE] = {"no-pause", "no pause between it and something that is left out"},
+    [CUT_DOUBTFUL] = {"doubtful", "the sound does not match the text well enough"},
+    [CUT_TOO_SHORT] = {"too-short", "shorter than 2 s, with nothing near to join it to"},
+    [CUT_TOO_LONG] = {"too-long", "longer than 12 s without a pause to cut at"},
+    [CUT_NO_PAUSE] = {"no-pause", "no pause between it and a passage that is left out"},
     [CUT_NOISY] = {"noisy", "speech less than 12 dB above the noise"},
-    [CUT_UNREADABLE] = {"unreadable", "espeak-ng reads nothing there"},
+    [CUT_UNREADABLE] = {"unreadable", "espeak-ng finds nothing to read there"},
 };
 const char *cut_reason_code(CutReason r) { return reasons[r].code; }
 const char *cut_reason_text(CutReason r) { return reasons[r].text; }

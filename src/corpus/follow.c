@@ -247,7 +247,7 @@ static int walk(Follower *f, const uint8_t *border, float *scores, Progress *pro
             phone_models_score(f->m, f->l, t, left < SCORE_FRAMES ? (int)left : SCORE_FRAMES, scores);
         }
         while (file + 1 < f->l->file_count && f->l->files[file + 1].first <= t) {
-            file++; /* nobody goes on reading in the next recording in the middle of a unit */
+            file++; /* no unit continues from one recording into the next */
             for (int i = f->listed - 1; i >= 0; i--)
                 forget_unit(f, i);
         }

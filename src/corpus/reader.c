@@ -165,7 +165,7 @@ static int start_child(Child *c, const Book *book, const char *voice, int spoken
         return err_set_errno(err, ERR_WORKER, "no process for a reader");
     }
     if (receive(c, &hello, sizeof hello))
-        return err_set(err, ERR_WORKER, "the reader (espeak-ng) ended before its first word");
+        return err_set(err, ERR_WORKER, "espeak-ng ended before its first word");
     c->rate = hello.rate;
     if (hello.rate)
         return 0;

@@ -34,10 +34,9 @@ static int open_sound(Recording *r, const char *path, Err *err)
         return err_set(err, ERR_FORMAT, "%s: the file is empty", path);
     r->file = sf_open(path, SFM_READ, &r->info);
     if (!r->file) {
-        err_set(err, ERR_FORMAT, "%s: not a sound file libsndfile can read (%lld bytes)", path,
+        err_set(err, ERR_FORMAT, "%s: not a sound file that libsndfile can read (%lld bytes)", path,
                 (long long)st.st_size);
-        return err_hint(err, "WAV, FLAC, OGG and MP3 can be read; convert it, for example with `ffmpeg -i IN "
-                             "OUT.flac`");
+        return err_hint(err, "convert it to WAV, FLAC, OGG or MP3, for example with `ffmpeg -i IN OUT.flac`");
     }
     if (r->info.samplerate < 1 || r->info.samplerate > AUDIO_MAX_RATE || r->info.channels < 1 ||
         r->info.channels > AUDIO_MAX_CHANNELS)
@@ -77,7 +76,7 @@ int recording_rate(const Recording *r) { return r->info.samplerate; }
 int64_t recording_length(const Recording *r) { return r->info.frames; }
 const char *recording_damage(const Recording *r) { return r->damage[0] ? r->damage : NULL; }
 
-/* Channels are averaged; a sample that is no number becomes silence. */
+/* Channels are averaged; a sample that is not a number becomes silence. */
 void recording_next(Recording *r, const float **samples, int64_t *n)
 {
     const int channels = r->info.channels;

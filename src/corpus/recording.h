@@ -1,5 +1,6 @@
-/* recording.h - a long recording as a stream of mono samples, piece by piece, so that hours of sound never
- * stand in memory. libsndfile reads it (the formats of dataset/audio_file.h). Threads: one per stream. */
+/* recording.h - a long recording as a stream of mono samples, piece by piece, so that hours of sound are
+ * never in memory at once. libsndfile reads it (the formats of dataset/audio_file.h). Threads: one per
+ * stream. */
 #ifndef MYXTTS_RECORDING_H
 #define MYXTTS_RECORDING_H
 

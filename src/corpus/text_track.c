@@ -304,8 +304,8 @@ static int make_pass(Tracker *k, int pass, float stray, Log *log, Err *err)
     free(k->found);
     k->found = NULL;
     int rc = follow(&k->found, &k->count, &part, k->m, k->c, stray, log, err);
-    log_debug(log, "pass %d: %d of %d units found, a score of %.2f is stray", pass + 1, k->count, k->c->units,
-              (double)stray);
+    log_debug(log, "pass %d: %d of %d units found; a score of %.2f could be chance", pass + 1, k->count,
+              k->c->units, (double)stray);
     for (int round = 0; round < ROUNDS && !rc && k->count && pass + 1 < PASSES; round++)
         rc = learn(k, k->m, -1, err);
     for (int i = 0; i < 2 && !rc && k->count; i++)

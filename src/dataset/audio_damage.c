@@ -282,7 +282,7 @@ static int ogg_damage(const uint8_t *p, size_t size, char *why, size_t cap)
     if (at == size && pages > 2 && memcmp(p + PAGE_HEAD + 1, "OpusHead", 8) == 0)
         return 0;
     if (at < size)
-        snprintf(why, cap, "damaged: no page begins at byte %zu", at);
+        snprintf(why, cap, "damaged: no page starts at byte %zu", at);
     else
         snprintf(why, cap, "truncated: none of its %d pages is the last of the stream", pages);
     return 1;

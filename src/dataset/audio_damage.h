@@ -18,7 +18,7 @@ int flac_header(FlacHeader *h, const uint8_t *head, size_t size);
 /* The five bytes with the largest number of samples a header can hold. */
 void flac_longest(uint8_t out[5], const FlacHeader *h);
 
-/* An MP3 file whose length nobody announces: libsndfile would stop where a constant bit rate, that of its
+/* An MP3 file that does not state its length: libsndfile would stop where a constant bit rate, that of its
  * first frame, would end. Returns the size of a frame in out that announces the true length, and where it
  * belongs: instead of the first *skip bytes. 0: not needed. */
 #define MPEG_MAX_FRAME 1500

@@ -24,8 +24,8 @@
 #define FORMAT_MPEG 0x230000 /* SF_FORMAT_MPEG; libsndfile before 1.1 does not name it */
 #define ABSURD_SAMPLE 1e9f   /* finite, but no sound: its square would not be finite for long */
 
-/* The bytes of a sound: in memory, or still on disk. A file on disk is read, not mapped: somebody may cut it
- * short meanwhile. */
+/* The bytes of a sound: in memory, or still on disk. A file on disk is read, not mapped: it may be cut short
+ * meanwhile. */
 typedef struct Bytes {
     const uint8_t *data; /* NULL: read from fd */
     int fd;
@@ -231,7 +231,7 @@ static RejectReason reject_foreign(const Bytes *b, const char *path, char *detai
     for (size_t i = 0; i < n; i++)
         snprintf(text + 3 * i, sizeof text - 3 * i, " %02x", head[i]);
     return reject(REJECT_AUDIO_UNREADABLE, detail, cap,
-                  "%s: not a sound file libsndfile can read (%lld bytes that begin with%s)", path,
+                  "%s: not a sound file that libsndfile can read (%lld bytes, starting with%s)", path,
                   (long long)b->size, text);
 }
 
@@ -256,8 +256,8 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     double seconds = info->samplerate > 0 ? (double)info->frames / info->samplerate : 0.0;
     double limit = max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS;
     if (!is_known_format(info->format))
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
-                   "%s: sound format 0x%06x is not one this program reads", path, (unsigned)info->format);
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: sound format 0x%06x is not supported", path,
+                   (unsigned)info->format);
     else if (info->samplerate < 1 || info->samplerate > AUDIO_MAX_RATE)
         r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d Hz in the header", path, info->samplerate);
     else if (info->channels < 1 || info->channels > AUDIO_MAX_CHANNELS)
@@ -277,7 +277,8 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     } else if (info->frames <= 0)
         r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: 0 frames in the header", path);
     else if (seconds > limit && !is_length_estimated(info->format, bytes))
-        r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds, limit);
+        r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, but the limit is %g s", path, seconds,
+                   limit);
     if (r) {
         sf_close(f);
         return r;
@@ -334,10 +335,10 @@ static RejectReason judge_length(double seconds, double slack, const char *path,
                                  double max_seconds, char *detail, size_t cap)
 {
     if (min_seconds > 0 && seconds + slack < min_seconds)
-        return reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, the least is %g s", path, seconds,
-                      min_seconds);
+        return reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, but the minimum is %g s", path,
+                      seconds, min_seconds);
     if (max_seconds > 0 && seconds - slack > max_seconds)
-        return reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds,
+        return reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, but the limit is %g s", path, seconds,
                       max_seconds);
     return REJECT_NONE;
 }

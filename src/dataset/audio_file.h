@@ -41,9 +41,9 @@ typedef struct AudioBuffer {
 void audio_buffer_free(AudioBuffer *a);
 
 /* Decodes from memory, so that the bytes decoded are the bytes hashed, and averages the channels. Stops as
- * soon as it has more than max_seconds (0 = no limit), whatever the header says. A clip with a part that is
- * damaged or missing is rejected wherever its format lets us know (audio_damage.h). Returns REJECT_NONE, or
- * the reason with detail (path is for the message); out->frames is then 0. */
+ * soon as it has more than max_seconds (0 = no limit), whatever the header says. A clip with a damaged or
+ * missing part is rejected if its format makes that detectable (audio_damage.h). Returns REJECT_NONE, or the
+ * reason with detail (path is for the message); out->frames is then 0. */
 RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
                           double max_seconds, char *detail, size_t cap);
 

@@ -109,7 +109,7 @@ int dataset_write_rejected(const Dataset *d, const char *path, Err *err)
 
 /* ---- speakers and split ---- */
 
-/* POSIX knows no \d, which people write all the same: it becomes [0-9], inside brackets 0-9. Malloc'd. */
+/* POSIX has no \d, but people write it anyway: it becomes [0-9], inside brackets 0-9. Malloc'd. */
 static char *pattern_to_posix(const char *pattern)
 {
     Buf out = {0};
@@ -151,13 +151,12 @@ static int compile_pattern(regex_t *re, const char *pattern, Err *err)
         char why[128];
         regerror(rc, re, why, sizeof why);
         err_set(err, ERR_CONFIG, "speaker_id_pattern '%s' is not a regular expression: %s", pattern, why);
-        return err_hint(err, "POSIX extended syntax; for ids like p225_001 it is ^(p[0-9]+)_");
+        return err_hint(err, "use POSIX extended syntax; for ids like p225_001 it is ^(p[0-9]+)_");
     }
     if (!re->re_nsub) {
         regfree(re);
-        err_set(err, ERR_CONFIG, "speaker_id_pattern '%s' has no group ( ) that would be the speaker",
-                pattern);
-        return err_hint(err, "put parentheses around the speaker's part, as in ^(p[0-9]+)_");
+        err_set(err, ERR_CONFIG, "speaker_id_pattern '%s' has no group ( ) for the speaker", pattern);
+        return err_hint(err, "put parentheses around the part that is the speaker, as in ^(p[0-9]+)_");
     }
     return 0;
 }
@@ -199,7 +198,7 @@ static int set_speakers(Dataset *d, const Config *cfg, Err *err)
     return 0;
 }
 
-/* A metadata file of its own for validation decides; without one, the texts. */
+/* A separate metadata file for validation decides; without one, the texts. */
 static void set_splits(Dataset *d, const Config *cfg)
 {
     if (!d->metadata_path[1])
@@ -352,8 +351,8 @@ static int no_audio(const char *dir, const Utterance *u, Err *err)
         return err_hint(err, "name the folder with %s", u->file ? "--wavs-eval-dir" : "--wavs-train-dir");
     }
     if (u->audio.n)
-        return err_set(err, ERR_MISSING, "no file %.*s, neither in %s nor here", shown_bytes(u->audio),
-                       u->audio.p, dir);
+        return err_set(err, ERR_MISSING, "no file %.*s, neither in %s nor in the current folder",
+                       shown_bytes(u->audio), u->audio.p, dir);
     if (audio_ending(u->id.p, u->id.n, NULL))
         return err_set(err, ERR_MISSING, "no file %s/%.*s", dir, shown_bytes(u->id), u->id.p);
     return err_set(err, ERR_MISSING, "no file %s/%.*s with " AUDIO_ENDINGS, dir, shown_bytes(u->id), u->id.p);

@@ -52,25 +52,25 @@ typedef struct Utterance {
     X(REJECT_EMPTY_LINE_ID, "empty_id", "the line has no id") \
     X(REJECT_COLUMNS, "wrong_columns", "the line has too few or too many columns") \
     X(REJECT_EMPTY_TEXT, "empty_text", "the text is empty") \
-    X(REJECT_UTF8, "invalid_utf8", "the line is not valid UTF-8, or holds a NUL byte") \
+    X(REJECT_UTF8, "invalid_utf8", "the line is not valid UTF-8, or contains a NUL byte") \
     X(REJECT_LINE_TOO_LONG, "line_too_long", "the line is longer than 64 KiB") \
-    X(REJECT_UNSAFE_ID, "unsafe_id", "the id is not a path inside the dataset folder") \
-    X(REJECT_DUPLICATE_ID, "duplicate_id", "the id occurred before") \
+    X(REJECT_UNSAFE_ID, "unsafe_id", "the id is not a path inside the dataset's folder") \
+    X(REJECT_DUPLICATE_ID, "duplicate_id", "the id is used by an earlier line") \
     X(REJECT_AUDIO_MISSING, "audio_missing", "there is no audio file for the id") \
     X(REJECT_AUDIO_UNREADABLE, "audio_unreadable", "the audio file cannot be decoded") \
-    X(REJECT_AUDIO_EMPTY, "audio_empty", "the audio file holds no samples") \
+    X(REJECT_AUDIO_EMPTY, "audio_empty", "the audio file has no samples") \
     X(REJECT_AUDIO_TOO_SHORT, "audio_too_short", "the audio is shorter than min_audio_length") \
     X(REJECT_AUDIO_TOO_LONG, "audio_too_long", "the audio is longer than max_audio_length") \
-    X(REJECT_AUDIO_NOT_FINITE, "audio_not_finite", "the audio holds NaN or infinite samples") \
-    X(REJECT_AUDIO_SILENT, "audio_silent", "the audio holds only silence") \
+    X(REJECT_AUDIO_NOT_FINITE, "audio_not_finite", "the audio has NaN or infinite samples") \
+    X(REJECT_AUDIO_SILENT, "audio_silent", "the audio is silent throughout") \
     X(REJECT_LANGUAGE, "unknown_language", "espeak-ng has no voice for the language") \
-    X(REJECT_NO_PHONEMES, "no_phonemes", "espeak-ng speaks nothing of the text") \
+    X(REJECT_NO_PHONEMES, "no_phonemes", "espeak-ng finds nothing to speak in the text") \
     X(REJECT_PHONEMES_FAILED, "phonemizer_failed", \
-      "the phonemiser died or ran over its time limit on this text") \
+      "the phonemiser crashed or exceeded its time limit on this text") \
     X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length characters") \
     X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames") \
     X(REJECT_TEXT_MISSING, "text_missing", "there is no text for the recording") \
-    X(REJECT_MALFORMED, "malformed_line", "the line is not in the form that its layout asks for") \
+    X(REJECT_MALFORMED, "malformed_line", "the line does not have the form of its layout") \
     X(REJECT_NO_MEMORY, "no_memory", "there was no memory for the clip")
 
 typedef enum {

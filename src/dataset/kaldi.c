@@ -86,7 +86,8 @@ static int add_line(Lines *l, const Record *rec, Table tables[])
     audio->used = 1;
     if (audio->value.p[audio->value.n - 1] == '|') {
         snprintf(detail, sizeof detail,
-                 "line %u of wav.scp is a command, not a file: run it, and name its output", audio->line);
+                 "line %u of wav.scp is a command, not a file: run it and write the name of its output there",
+                 audio->line);
         return lines_reject(l, text.id, rec->line, REJECT_AUDIO_UNREADABLE, detail);
     }
     return lines_add(l, &(Line){.id = text.id,

@@ -1,4 +1,4 @@
-/* layout_tables.c - the rows of layouts.h whose texts stand in one file: metadata.csv, Kaldi, JSON lines,
+/* layout_tables.c - the rows of layouts.h whose texts are all in one file: metadata.csv, Kaldi, JSON lines,
  * Common Voice. */
 #include <dirent.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static int read_delimiter(char *out, const char *s, Err *err)
     else if (!strcmp(s, "comma") || !strcmp(s, ","))
         *out = ',';
     else
-        return err_set(err, ERR_CONFIG, "metadata_delimiter is '%s'; it can be auto, |, tab or comma", s);
+        return err_set(err, ERR_CONFIG, "metadata_delimiter is '%s', but must be auto, |, tab or comma", s);
     return 0;
 }
 
@@ -85,8 +85,8 @@ static char *find_audio_dir(Dataset *d, const Config *cfg, int file)
     return !wavs || layout_is_folder(wavs) ? wavs : layout_path(d, d->root, "");
 }
 
-/* What an id may repeat of the audio folder's name: the setting as written, or `wavs`; unless a folder of
- * that name stands inside the audio folder, where the id then means that one. */
+/* An id may start with the audio folder's name, as it is set or `wavs`; finds these prefixes. A name that is
+ * also a folder inside the audio folder is not a prefix, because the id then means that folder. */
 static int find_prefixes(Dataset *d, const char *prefixes[2], const Config *cfg, int file)
 {
     const char *set = or_empty(file ? cfg->wavs_eval_dir : cfg->wavs_train_dir);
@@ -110,7 +110,7 @@ static int find_prefixes(Dataset *d, const char *prefixes[2], const Config *cfg,
     return 0;
 }
 
-/* The file's bytes, which stay as long as the dataset. */
+/* Reads the file; its bytes live as long as the dataset. */
 static int load(Dataset *d, int file, const char *name, Err *err)
 {
     struct stat st;
@@ -118,7 +118,7 @@ static int load(Dataset *d, int file, const char *name, Err *err)
     const char *path = d->metadata_path[file] = layout_path(d, d->root, name);
     if (!path)
         return no_memory(name, err);
-    /* Not there: the message says what is there instead. */
+    /* If it does not exist, the message says what does. */
     if (stat(path, &st)) {
         if (errno != ENOENT && errno != ENOTDIR)
             return err_set_errno(err, ERR_IO, "cannot open %s", path);
@@ -134,7 +134,7 @@ static int load(Dataset *d, int file, const char *name, Err *err)
     return file_read(&d->metadata[file], path, MAX_METADATA, err);
 }
 
-/* Path, bytes, audio folder, lines of one of the two files. */
+/* Reads one of the two metadata files: sets its path, bytes and audio folder, and parses its lines. */
 static int read_lines(LayoutPlace *p, int file, const char *name, Err *err)
 {
     Dataset *d = p->d;
@@ -169,7 +169,7 @@ static int read_lines(LayoutPlace *p, int file, const char *name, Err *err)
     return 0;
 }
 
-/* Files that somebody has named count, whether they are there or not. */
+/* A file that was named by an option counts even if it does not exist. */
 int layout_has_metadata(LayoutPlace *p, Err *err)
 {
     (void)err;
@@ -179,7 +179,8 @@ int layout_has_metadata(LayoutPlace *p, Err *err)
         return 1;
     const char *path = layout_path(p->d, p->d->root, name);
     struct stat st;
-    return !path || stat(path, &st) == 0; /* a folder of that name is an error, which reading it tells */
+    return !path || stat(path, &st) == 0; /* a folder of that name is an error, which reading it will
+                                           * report */
 }
 
 int layout_read_metadata(LayoutPlace *p, Err *err)
@@ -190,7 +191,7 @@ int layout_read_metadata(LayoutPlace *p, Err *err)
         rc = read_lines(p, 1, eval, err);
     if (rc)
         return rc;
-    const char *speaker = p->d->speaker_guessed ? ", the third taken for the speaker" : "";
+    const char *speaker = p->d->speaker_guessed ? ", of which the third is taken as the speaker" : "";
     if (p->d->columns)
         return layout_found(p->d, err, "%s with %d columns%s", p->file, p->d->columns, speaker);
     return layout_found(p->d, err, "%s", p->file);
@@ -198,7 +199,8 @@ int layout_read_metadata(LayoutPlace *p, Err *err)
 
 /* ---- JSON lines ---- */
 
-/* The only file in the root that ends so, in the dataset's block; NULL: there is none, or *several. */
+/* The only file in the root with this ending, in the dataset's block. NULL if there is none, or if there are
+ * several; then *several is 1. */
 static const char *only_file(Dataset *d, const char *ending, int *several)
 {
     const char *found = NULL;
@@ -225,8 +227,7 @@ int layout_has_jsonl(LayoutPlace *p, Err *err)
     p->file = only_file(p->d, ".jsonl", &several);
     if (!several)
         return p->file && has_file(p, p->file);
-    err_set(err, ERR_MISSING, "%.500s holds several .jsonl files, and none is called manifest.jsonl",
-            p->d->root);
+    err_set(err, ERR_MISSING, "%.500s has several .jsonl files, but none named manifest.jsonl", p->d->root);
     return err_hint(err, "name one with " TRAIN_OPTION);
 }
 
@@ -265,7 +266,7 @@ int layout_has_common_voice(LayoutPlace *p, Err *err)
     return 0;
 }
 
-/* A header line tells metadata_parse all it needs. */
+/* The header line tells metadata_parse the columns. */
 int layout_read_common_voice(LayoutPlace *p, Err *err)
 {
     Dataset *d = p->d;
@@ -287,7 +288,7 @@ int layout_read_common_voice(LayoutPlace *p, Err *err)
     d->has_header = 1;
     d->columns = form.columns;
     d->delimiter = form.delimiter;
-    return layout_found(d, err, "%s of Common Voice", p->file);
+    return layout_found(d, err, "Common Voice's %s", p->file);
 }
 
 /* ---- Kaldi ---- */
@@ -300,7 +301,7 @@ int layout_has_kaldi(LayoutPlace *p, Err *err)
         return 1;
     err_set(err, ERR_FORMAT,
             "%.500s/segments cuts utterances out of longer recordings, which is not supported", p->d->root);
-    return err_hint(err, "Kaldi's extract-segments writes each utterance into a file of its own");
+    return err_hint(err, "Kaldi's extract-segments writes each utterance to a separate file");
 }
 
 int layout_read_kaldi(LayoutPlace *p, Err *err)
@@ -332,7 +333,7 @@ int layout_read_kaldi(LayoutPlace *p, Err *err)
         return rc;
     char more[80] = "";
     if (without_text)
-        snprintf(more, sizeof more, "; %zu in wav.scp without a text left out", without_text);
-    return layout_found(d, err, "wav.scp and text of Kaldi%s%s%s", bytes[2].p ? ", utt2spk" : "",
+        snprintf(more, sizeof more, "; %zu entries of wav.scp without a text are left out", without_text);
+    return layout_found(d, err, "Kaldi's wav.scp and text%s%s%s", bytes[2].p ? ", utt2spk" : "",
                         bytes[3].p ? ", utt2lang" : "", more);
 }

@@ -1,4 +1,4 @@
-/* layout_trees.c - the rows of layouts.h where every text is a file of its own: pairs, LibriTTS, VCTK. They
+/* layout_trees.c - the rows of layouts.h where every text is a separate file: pairs, LibriTTS, VCTK. They
  * know files by their names; only texts are opened. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static int read_text(Text *t, Dataset *d, const TreeFile *file, const char *path
         snprintf(t->detail, sizeof t->detail, "UTF-16; iconv -f UTF-16 -t UTF-8 converts it");
     } else if (file->rank == TREE_LAB && is_timed_labels(s)) {
         t->reason = REJECT_MALFORMED;
-        snprintf(t->detail, sizeof t->detail, "sounds with their times, not a text");
+        snprintf(t->detail, sizeof t->detail, "sounds with their times instead of a text");
     } else if (s.n) {
         t->text = join_lines(&d->block, s);
         return t->text.p ? 0 : ERR_NOMEM;
@@ -271,9 +271,10 @@ static int read_clips(LayoutPlace *p, int is_libritts, Err *err)
     char speakers[120] = "", alone[80] = "";
     if (!is_libritts && f.speakers > 1)
         snprintf(speakers, sizeof speakers,
-                 "; %zu folders are %zu speakers (--enable-multispeaker false: one)", f.speakers, f.speakers);
+                 "; %zu folders, taken as %zu speakers (--enable-multispeaker false: as one)", f.speakers,
+                 f.speakers);
     if (f.alone)
-        snprintf(alone, sizeof alone, "; left out: %zu file%s in folders without such pairs", f.alone,
+        snprintf(alone, sizeof alone, "; %zu file%s in folders without such pairs left out", f.alone,
                  plural(f.alone));
     return layout_found(p->d, err, "%zu text%s beside %s recording%s%s%s", f.clips, plural(f.clips),
                         f.clips == 1 ? "its" : "their", plural(f.clips), speakers, alone);
@@ -413,5 +414,5 @@ int layout_read_vctk(LayoutPlace *p, Err *err)
     if (!rc && (short_of_memory || add_unwritten(p, &buf)))
         rc = err_set(err, ERR_NOMEM, "no memory for %zu files", p->tree.count);
     buf_free(&buf);
-    return rc ? rc : layout_found(p->d, err, "texts in %s, recordings in %s", TEXTS, p->file);
+    return rc ? rc : layout_found(p->d, err, "texts from %s, recordings from %s", TEXTS, p->file);
 }

@@ -68,7 +68,7 @@ int layout_found(Dataset *d, Err *err, const char *fmt, ...)
     return d->found ? 0 : err_set(err, ERR_NOMEM, "no memory to open the dataset");
 }
 
-#define FEW_TEXTS 10 /* so many may be lists of lines, not texts of recordings */
+#define FEW_TEXTS 10 /* this many may be lists of lines, not texts of recordings */
 
 /* Nothing is laid out as any row asks: what is missing is said, or what is there. */
 static int none_is_here(LayoutPlace *p, Err *err)
@@ -76,20 +76,20 @@ static int none_is_here(LayoutPlace *p, Err *err)
     const Tree *t = &p->tree;
     const char *root = p->d->root;
     if (t->audio && !t->texts && !t->tables) {
-        err_set(err, ERR_MISSING, "%.400s holds %zu recording%s and no text", root, t->audio,
+        err_set(err, ERR_MISSING, "%.400s has %zu recording%s, but no texts", root, t->audio,
                 plural(t->audio));
-        return err_hint(err,
-                        "write what is said in X.wav into X.txt beside it, or a line X|text for each into "
-                        "metadata.csv");
+        return err_hint(err, "write the words of X.wav into X.txt beside it, or a line X|text for each "
+                             "recording into metadata.csv");
     }
     if (t->texts >= FEW_TEXTS && !t->tables) {
-        err_set(err, ERR_MISSING, "%.400s holds %zu texts (as %.200s) and %s", root, t->texts,
-                t->files[0].path, t->audio ? "recordings of other names" : "no recording");
+        err_set(err, ERR_MISSING, "%.400s has %zu texts (such as %.200s) and %s", root, t->texts,
+                t->files[0].path, t->audio ? "recordings with other names" : "no recording");
         return err_hint(err, "the recording of X.txt lies beside it as X with " AUDIO_ENDINGS);
     }
     if (t->others && !t->audio && !t->texts && !t->tables) {
-        err_set(err, ERR_MISSING, "%.400s holds no recording and no text, only %zu other file%s (as %.200s)",
-                root, t->others, plural(t->others), t->other);
+        err_set(err, ERR_MISSING,
+                "%.400s has neither recordings nor texts, only %zu other file%s (such as %.200s)", root,
+                t->others, plural(t->others), t->other);
         return err_hint(
             err, "name the folder of the recordings: X.wav with X.txt beside it, or metadata.csv and wavs/");
     }

@@ -56,7 +56,7 @@ int layout_read_pairs(LayoutPlace *p, Err *err);
 char *layout_path(Dataset *d, const char *dir, const char *name);
 int layout_is_folder(const char *path); /* follows links */
 int layout_is_file(const char *path);
-int layout_tree(LayoutPlace *p, Err *err); /* reads p->tree if nobody has */
+int layout_tree(LayoutPlace *p, Err *err); /* reads p->tree if that has not been done */
 /* Sets d->found. 0 or ERR_NOMEM. */
 int layout_found(Dataset *d, Err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -64,7 +64,7 @@ static int add_object(Lines *l, const Record *rec, json_t *object)
         line.id = line_id_of_path(l->d->root ? l->d->root : "", line.audio);
     if (json_number_value(json_object_get(object, "offset")) > 0)
         return reject(l, rec, line.id,
-                      "offset: a part of a longer recording; each clip needs a file of its own");
+                      "offset means a part of a longer recording, but each clip needs its own file");
     if (!line.id.n)
         return reject(l, rec, line.id, "it has no audio_filepath");
     return lines_add(l, &line);
@@ -86,10 +86,10 @@ static int add_line(Lines *l, const Record *rec)
     if (!object) {
         /* Its message quotes the line, perhaps in the middle of a character. */
         size_t n = utf8_valid(why.text, strlen(why.text));
-        snprintf(detail, sizeof detail, "no JSON at column %d: %.*s", why.column, (int)n, why.text);
+        snprintf(detail, sizeof detail, "not valid JSON at column %d: %.*s", why.column, (int)n, why.text);
         rc = reject(l, rec, (Str){"", 0}, detail);
     } else if (!json_is_object(object)) {
-        rc = reject(l, rec, (Str){"", 0}, "it is no object {...}");
+        rc = reject(l, rec, (Str){"", 0}, "it is not an object {...}");
     } else {
         rc = add_object(l, rec, object);
     }

@@ -229,16 +229,17 @@ static int reject_columns(Parser *ps, const Record *rec, Str id)
     if (rec->kind == RECORD_QUOTE)
         snprintf(detail, sizeof detail, "a quoted field is not closed, or has text after its closing quote");
     else if (!ps->form->columns)
-        snprintf(detail, sizeof detail,
-                 "%d column%s; known are id|text, id|raw|normalised, id|raw|normalised|speaker, or a header",
-                 rec->columns, rec->columns == 1 ? "" : "s");
+        snprintf(
+            detail, sizeof detail,
+            "%d column%s; it can be id|text, id|raw|normalised, id|raw|normalised|speaker, or have a header",
+            rec->columns, rec->columns == 1 ? "" : "s");
     else
-        snprintf(detail, sizeof detail, "%d column%s where the file has %d", rec->columns,
+        snprintf(detail, sizeof detail, "%d column%s, but the file has %d", rec->columns,
                  rec->columns == 1 ? "" : "s", ps->form->columns);
     return reject(ps, rec, id, REJECT_COLUMNS, detail);
 }
 
-/* The normalised text where there is one, else the raw text. */
+/* The normalised text if there is one, else the raw text. */
 static int add_line(Parser *ps, const Record *rec, Str id)
 {
     const MetadataForm *f = ps->form;

@@ -15,7 +15,7 @@
 typedef struct MetadataOptions {
     char delimiter;        /* '|', '\t', ','; 0: decided from the bytes */
     const char *prefix[2]; /* folders to remove from the start of ids, with a slash ("wavs/"); NULL: none */
-    int bare_ids; /* 1: the ending of a sound file is no part of the id ("x.mp3": id x, audio x.mp3) */
+    int bare_ids; /* 1: the extension of a sound file is not part of the id ("x.mp3": id x, audio x.mp3) */
 } MetadataOptions;
 
 typedef struct MetadataForm {

@@ -8,8 +8,8 @@
 
 #include "dataset/dataset.h"
 
-/* Writes the name with marks composed, or apart, into out [cap]. 0: that is no other name than it is already,
- * or it does not fit. */
+/* Writes the name with marks composed, or apart, into out [cap]. 0: the name would not change, or it does not
+ * fit. */
 int name_form(char *out, size_t cap, Str name, int composed);
 
 #endif

@@ -11,7 +11,7 @@
 #include "dataset/dataset.h"
 
 #define RECORD_MAX_BYTES 65536 /* longer lines are RECORD_TOO_LONG */
-#define RECORD_MAX_LINES 100   /* a quoted field that spans more lines is taken for a stray quote */
+#define RECORD_MAX_LINES 100   /* a quoted field over more lines than this is taken for a stray quote */
 #define RECORD_MAX_FIELDS 32   /* further fields are counted, not kept */
 
 typedef enum {

@@ -99,7 +99,7 @@ void dataset_split_all(Dataset *d, int64_t seed, double val_share)
         u->split = dataset_split(u->text, seed, val_share);
         held += u->split == SPLIT_VAL;
     }
-    /* Of a few texts in many takes all may be drawn: then the one that was drawn last is learned. */
+    /* Of a few texts in many takes all may be drawn: then the text that was drawn last goes to training. */
     if (held < d->count)
         return;
     for (size_t i = 0; i < d->count; i++)

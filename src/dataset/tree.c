@@ -55,7 +55,7 @@ static size_t text_ending(const char *name, size_t n, int *rank)
     return 0;
 }
 
-/* What stands beside a corpus and is no part of it. */
+/* Files beside a corpus that are not part of it. */
 static int is_about_the_corpus(const char *name)
 {
     static const char *const names[] = {"readme",    "license",      "licence", "copying",

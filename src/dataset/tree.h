@@ -1,6 +1,6 @@
 /* tree.h - the recordings and texts below a folder, by name: nothing is opened. Names that begin with a dot
  * are not looked at, nor are caches and the folders of a run. Links are followed, except in circles. Threads:
- * any, each with a tree of its own. Private to src/dataset. */
+ * any, each with its own tree. Private to src/dataset. */
 #ifndef MYXTTS_TREE_H
 #define MYXTTS_TREE_H
 

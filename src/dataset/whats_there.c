@@ -81,14 +81,14 @@ int whats_there_no_root(const char *root, Err *err)
     struct stat st;
     Listing l;
     if (!root[0]) {
-        err_set(err, ERR_MISSING, "no dataset is named");
+        err_set(err, ERR_MISSING, "no dataset was given");
         return err_hint(err, "use --data-path DIR, the folder with recordings and their texts");
     }
     /* It is there, but no folder: probably the metadata file itself. */
     if (!stat(root, &st)) {
         err_set(err, ERR_MISSING, "%s is not a folder", root);
         return err_hint(
-            err, "--data-path takes the folder; a metadata file in it is named with --metadata-train-file");
+            err, "--data-path takes the folder; name a metadata file in it with --metadata-train-file");
     }
     err_set(err, ERR_MISSING, "the dataset folder %s does not exist", root);
     /* Climbs to the nearest folder that exists and shows what it holds. */
@@ -119,14 +119,14 @@ int whats_there_instead(const char *root, const char *name, const char *option, 
         return err_hint(err, "the folder cannot be read");
     /* An archive was unpacked one level deeper. */
     if (below[0])
-        return err_hint(err, "it is in the folder below: use --data-path %.180s/%.150s", root, below);
+        return err_hint(err, "it is in a subfolder: use --data-path %.180s/%.150s", root, below);
     if (l.count)
         return err_hint(err, "found: %s%s; use %s", l.names, l.count > MOST_NAMES ? ", ..." : "", option);
     list_folder(&l, root, 0, NULL, NULL, 0);
     if (!l.count)
         return err_hint(
             err,
-            "the folder is empty; it should hold lines of id|text or id|raw|normalised in a file, and wavs/");
-    return err_hint(err, "the folder holds: %s%s, and no text file of lines like id|text", l.names,
+            "the folder is empty; it needs a file with lines of id|text or id|raw|normalised, and wavs/");
+    return err_hint(err, "the folder has %s%s, but no text file with lines like id|text", l.names,
                     l.count > MOST_NAMES ? ", ..." : "");
 }

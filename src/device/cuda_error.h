@@ -1,5 +1,5 @@
-/* cuda_error.h - messages about CUDA calls that failed; for .cu files only. The CUDA part is a library of its
- * own and links to nothing of the program, so it cannot use err_set. */
+/* cuda_error.h - messages about CUDA calls that failed; for .cu files only. The CUDA part is a separate
+ * library that links to nothing in the program, so it cannot use err_set. */
 #ifndef MYXTTS_CUDA_ERROR_H
 #define MYXTTS_CUDA_ERROR_H
 

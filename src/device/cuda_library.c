@@ -20,7 +20,7 @@ void *cuda_library_symbol(const Device *d, const char *name, Err *err)
     }
     if (!symbol) {
         err_set(err, ERR_DEVICE, "device %s: the CUDA part has no %s", d->name, name);
-        err_hint(err, "use the one that was built together with this program");
+        err_hint(err, "use the CUDA part that was built together with this program");
     }
     return symbol;
 }

@@ -42,10 +42,10 @@ static void *open_library(char *found, size_t cap, Err *err)
     snprintf(found, cap, "%s", LIBRARY);
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
-        err_set(err, ERR_DEVICE,
-                "no GPU can be used: %s is neither beside the program nor in ../lib nor where libraries are "
-                "found",
-                LIBRARY);
+        err_set(
+            err, ERR_DEVICE,
+            "no GPU can be used: %s is neither beside the program, nor in ../lib, nor in the library path",
+            LIBRARY);
         err_hint(err, "build it with `make` where nvcc is installed, or use the device cpu");
     }
     return library;
@@ -63,9 +63,9 @@ static int load_cuda(Cuda *cuda, Err *err)
     *(void **)&abi = dlsym(library, "myxtts_cuda_abi"); /* the way POSIX has it for functions */
     *(void **)&cuda->open = dlsym(library, "myxtts_cuda_device_open");
     if (!abi || !cuda->open || abi() != DEVICE_CUDA_ABI) {
-        err_set(err, ERR_DEVICE, "%s is of another version: it has interface %d, this program needs %d", path,
-                abi ? abi() : 0, DEVICE_CUDA_ABI);
-        return err_hint(err, "use the one that was built together with this program");
+        err_set(err, ERR_DEVICE, "%s is another version: it has interface %d, but this program needs %d",
+                path, abi ? abi() : 0, DEVICE_CUDA_ABI);
+        return err_hint(err, "use the library that was built together with this program");
     }
     /* Without a driver the CUDA runtime would only say "insufficient driver". */
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -146,7 +146,7 @@ static int parse_index(const char *s)
     return atoi(s);
 }
 
-/* THE table of what kinds of devices are like. */
+/* THE table of the kinds of devices and their traits. */
 static const DeviceTraits traits_of[] = {
     [DEVICE_HOST] = {.host_memory = 1, .inline_streams = 1},
     [DEVICE_SIM] = {.simulated = 1},
@@ -164,7 +164,7 @@ static int open_by_name(Device **d, const char *name, const DeviceOptions *optio
         return device_sim_open(d, parse_index(name + 3), options, err);
     if (parse_index(name) >= 0)
         return open_cuda(d, parse_index(name), options, err);
-    err_set(err, ERR_DEVICE, "there is no device '%s'", name);
+    err_set(err, ERR_DEVICE, "unknown device '%s'", name);
     return err_hint(
         err, "devices are cpu, auto, the number of a GPU (0, 1, ...) and simulated GPUs (sim0, sim1, ...)");
 }
@@ -216,15 +216,15 @@ int device_copy(Stream *s, void *dst, Device *to, const void *src, Device *from,
 int device_alloc(Device *d, void **p, size_t bytes, Err *err)
 {
     *p = NULL;
-    /* Compare and exchange until nobody else has changed the account in between. */
+    /* Compare and exchange until no other thread has changed the account in between. */
     uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED);
     do {
         if (d->cap && (bytes > d->cap || used > d->cap - bytes)) {
             err_set(err, ERR_DEVICE,
-                    "device %s: %.1f MB asked for, but %.1f MB are in use and its cap is %.1f MB", d->name,
-                    in_mb(bytes), in_mb(used), in_mb(d->cap));
+                    "device %s: %.1f MB requested, but %.1f MB are in use and its memory limit is %.1f MB",
+                    d->name, in_mb(bytes), in_mb(used), in_mb(d->cap));
             err_about(err, ERR_ABOUT_DEVICE, d->name);
-            return err_hint(err, "raise the memory cap of the device to %.0f MB, or use smaller batches",
+            return err_hint(err, "raise the memory limit of the device to %.0f MB, or use smaller batches",
                             in_mb(used + bytes) + 0.5);
         }
     } while (
@@ -236,7 +236,7 @@ int device_alloc(Device *d, void **p, size_t bytes, Err *err)
     return rc;
 }
 
-/* The account must match: whoever frees knows how much was taken. */
+/* The account must match: the caller that frees knows how much was taken. */
 void device_free(Device *d, void *p, size_t bytes)
 {
     if (!p)

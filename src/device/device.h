@@ -74,8 +74,8 @@ typedef struct DeviceOps {
     int (*pinned_alloc)(Device *d, void **p, size_t bytes, Err *err);
     void (*pinned_free)(Device *d, void *p);
     int (*stream_open)(Device *d, Stream **s, const char *name, Err *err);
-    /* A Stream for a cudaStream_t of this process that somebody else opened and closes, on the same GPU.
-     * stream_close leaves that alone. NULL where there are none. */
+    /* A Stream for a cudaStream_t on the same GPU that other code of this process opened and will close.
+     * stream_close leaves that alone. NULL if there are none. */
     int (*stream_wrap)(Device *d, Stream **s, void *native, Err *err);
     /* Finishes its work first, a simulated stream without its simulated delays. */
     void (*stream_close)(Stream *s);
@@ -141,8 +141,8 @@ int device_alloc(Device *d, void **p, size_t bytes, Err *err);
 void device_free(Device *d, void *p, size_t bytes);
 int device_same(const Device *a, const Device *b); /* 1 if they are the same physical device */
 
-/* Calls into a device from a thread of somebody else's program come between these two: such a thread has a
- * current GPU, which a call may change. `before` is what visit_begin returned. */
+/* Calls into a device from a thread of a program that uses the library come between these two: such a thread
+ * has a current GPU, which a call may change. `before` is what visit_begin returned. */
 void *device_visit_begin(void);
 void device_visit_end(void *before);
 

@@ -41,7 +41,7 @@ typedef struct CudaStream {
     Stream base;
     CudaDevice *d;
     cudaStream_t stream;
-    int is_foreign; /* somebody else's */
+    int is_foreign; /* another library's */
     char name[32];
 } CudaStream;
 

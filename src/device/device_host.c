@@ -144,7 +144,7 @@ static uint64_t machine_memory(void)
     return all < left ? all : left;
 }
 
-/* All memory of the machine, whoever uses it. */
+/* All memory of the machine, whichever process uses it. */
 static void host_memory_info(Device *d, DeviceMemory *m)
 {
     *m = (DeviceMemory){d->cap, __atomic_load_n(&d->used, __ATOMIC_RELAXED), machine_memory()};

@@ -89,8 +89,8 @@ static int sim_memory_alloc(Device *d, void **p, size_t bytes, Err *err)
     pthread_mutex_unlock(&g->mutex);
     if (!fits)
         return err_set(err, ERR_DEVICE,
-                       "device %s is out of memory: %.1f MB asked for, %.1f MB in use, and it has %.1f MB",
-                       d->name, (double)bytes * mb, (double)used * mb, (double)total * mb);
+                       "device %s is out of memory: %.1f MB requested, %.1f of %.1f MB in use", d->name,
+                       (double)bytes * mb, (double)used * mb, (double)total * mb);
     char *block = mem_aligned(ALIGNMENT, bytes + ALIGNMENT, 1);
     if (!block) {
         pthread_mutex_lock(&g->mutex);

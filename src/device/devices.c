@@ -18,7 +18,7 @@ static int open_devices(Devices *d, const Config *cfg, int local, Log *log, Err 
     }
     if (d->sim.links.ranks > 1 && strcmp(data, "auto") == 0 && strcmp(model, "auto") == 0)
         model = "sim0";
-    /* One named and the other left to choose: both are the one that is named. */
+    /* One named and the other left to choose: both are the one that is given. */
     if (strcmp(data, "auto") == 0 && strcmp(model, "auto") != 0)
         data = model;
     else if (strcmp(model, "auto") == 0 && strcmp(data, "auto") != 0)
@@ -58,10 +58,9 @@ int devices_open_local(Devices *d, const Config *cfg, int local, Log *log, Err *
     if (ranks == 1)
         return rc;
     devices_close(d);
-    err_set(err, ERR_USAGE, "--sim describes %d ranks, and this command does not simulate them", ranks);
+    err_set(err, ERR_USAGE, "--sim describes %d ranks, but this command cannot simulate ranks", ranks);
     return err_hint(
-        err, "diagnose, profile and scaling do when they run alone; real ones are started with mpirun -n %d",
-        ranks);
+        err, "diagnose, profile and scaling can, when they run alone; mpirun -n %d starts real ranks", ranks);
 }
 
 void devices_close(Devices *d)

@@ -16,14 +16,14 @@ typedef struct Links {
     Link near, far;   /* between ranks of a host; between hosts */
 } Links;
 
-/* What is assumed of links that nobody describes: GPUs of one host on NVLink, hosts on 400 Gbit/s. */
+/* What is assumed of links that are not described: GPUs of one host on NVLink, hosts on 400 Gbit/s. */
 #define LINK_NEAR_GBPS 400.0
 #define LINK_NEAR_US 3.0
 #define LINK_FAR_GBPS 50.0
 #define LINK_FAR_US 5.0
 
-/* Fills in what was not said: a bandwidth of 0, a latency below 0. On one host the far link that is named is
- * the one that is there. */
+/* Fills in what was not said: a bandwidth of 0, a latency below 0. On a single host, the link that is
+ * described is the one between its GPUs. */
 void links_complete(Links *l);
 /* A sum of `bytes` bytes takes links_latency + bytes * links_per_byte. Both are 0 for one rank. */
 double links_latency(const Links *l);

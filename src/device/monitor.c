@@ -131,7 +131,7 @@ static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
     Err why = {0};
     if (nvml_find_gpu(&m->nvml, index, &g->handle, &why)) {
         g->handle = NULL;
-        log_info(log, "%s: its utilisation is not measured", why.msg);
+        log_info(log, "cannot measure the GPU's utilisation: %s", why.msg);
         return;
     }
     m->measured++;
@@ -142,7 +142,7 @@ static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
 {
     int rc = m->nvml.init();
     if (rc) {
-        log_info(log, "NVML does not start (%s): GPU utilisation is not measured", m->nvml.error_string(rc));
+        log_info(log, "cannot measure GPU utilisation: NVML does not start (%s)", m->nvml.error_string(rc));
         return 0;
     }
     m->initialised = 1;
@@ -151,7 +151,7 @@ static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
     return m->measured ? thread_start(&m->thread, "monitor", monitor_main, m, err) : 0;
 }
 
-/* Without NVML it opens all the same and measures nothing. */
+/* Without NVML it opens anyway and measures nothing. */
 int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, int n, double interval,
                       Log *log, Err *err)
 {
@@ -164,7 +164,7 @@ int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, i
     m->opened = clock_now();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
-    /* wait_until counts on the clock that nobody can set. */
+    /* wait_until uses the monotonic clock. */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&m->mutex, NULL);
     pthread_cond_init(&m->wake, &monotonic);
@@ -203,7 +203,7 @@ int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Lo
     if (n == 0)
         return monitor_open_with(m, NULL, gpu_indices, n, interval, log, err);
     if (nvml_load(&nvml, &why)) {
-        log_info(log, "NVML is not here: GPU utilisation is not measured (%s)", why.msg);
+        log_info(log, "cannot measure GPU utilisation: no NVML (%s)", why.msg);
         return monitor_open_with(m, NULL, gpu_indices, n, interval, log, err);
     }
     int rc = monitor_open_with(m, &nvml, gpu_indices, n, interval, log, err);

@@ -118,7 +118,7 @@ static void add_name(char *list, size_t cap, const char *name, const char *form)
 /* The nearest key is named when it is a likely typing error, all of them otherwise. */
 static int unknown_key(const char *word, const char *name, Err *err)
 {
-    err_set(err, ERR_CONFIG, "--sim: there is no key '%s' (in '%s')", name, word);
+    err_set(err, ERR_CONFIG, "--sim: unknown key '%s' (in '%s')", name, word);
     char all[sizeof err->hint] = "";
     const char *nearest = NULL;
     int best = 4;
@@ -160,7 +160,7 @@ static int parse_stage(int *stage, const char *word, const char *name, Err *err)
     *stage = stage_find(name, (int)strlen(name));
     if (*stage >= 0)
         return 0;
-    err_set(err, ERR_CONFIG, "--sim: there is no stage '%s' (in '%s')", name, word);
+    err_set(err, ERR_CONFIG, "--sim: unknown stage '%s' (in '%s')", name, word);
     char all[sizeof err->hint] = "";
     for (int i = 0; i < STAGE_COUNT; i++)
         add_name(all, sizeof all, stage_name((StageId)i), NULL);
@@ -224,13 +224,13 @@ static int parse_fail(Sim *sim, const Key *key, const char *word, char *value, E
         return rc;
     if (sim->fail_at[stage] >= 0)
         return err_set(err, ERR_CONFIG,
-                       "--sim: two failures of stage %s ('%s' is the second); there can be one",
+                       "--sim: two failures of stage %s ('%s' is the second), but only one is possible",
                        stage_name((StageId)stage), word);
     sim->fail_at[stage] = (int64_t)at;
     return 0;
 }
 
-/* jitter=NUMBER for all stages that have none of their own, jitter=STAGE:NUMBER for one. */
+/* jitter=NUMBER for all stages without their own, jitter=STAGE:NUMBER for one stage. */
 static int parse_jitter(Sim *sim, const Key *key, const char *word, char *value, uint64_t *own, Err *err)
 {
     char *colon = strchr(value, ':');
@@ -247,7 +247,7 @@ static int parse_jitter(Sim *sim, const Key *key, const char *word, char *value,
         return rc;
     uint64_t bit = (uint64_t)1 << (stage + 1);
     if (*own & bit)
-        return err_set(err, ERR_CONFIG, "--sim: two of the same jitter ('%s' is the second)", word);
+        return err_set(err, ERR_CONFIG, "--sim: the same jitter twice ('%s' is the second)", word);
     *own |= bit;
     for (int i = 0; i < STAGE_COUNT; i++)
         if (colon ? i == stage : !(*own >> (i + 1) & 1))
@@ -375,14 +375,14 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitt
     if (rc)
         return rc;
     if (*seen >> row & 1)
-        return err_set(err, ERR_CONFIG, "--sim: %s is there twice ('%s' is the second)", name, word);
+        return err_set(err, ERR_CONFIG, "--sim: %s is given twice ('%s' is the second)", name, word);
     *seen |= (uint64_t)1 << row;
     set_number(sim, &key, x);
     return 0;
 }
 /* ---- what one rank or host has differently ---- */
 
-/* On top of what all have. A failure replaces theirs. */
+/* In addition to the values for all. A failure replaces theirs. */
 static int apply_own(Sim *sim, const char *word, Err *err)
 {
     uint64_t seen = 0, jitters = 0;
@@ -416,9 +416,9 @@ static int parse_own(Sim *sim, const Key *key, const char *word, char *value, Er
     if (rc)
         return rc;
     if (!may_be_own(colon)) {
-        err_set(err, ERR_CONFIG, "--sim: '%.*s' cannot be different on one %s (in '%s')",
+        err_set(err, ERR_CONFIG, "--sim: '%.*s' cannot be set for a single %s (in '%s')",
                 (int)strcspn(colon, "="), colon, key->name, word);
-        return err_hint(err, "times of stages, jitter, stall and fail can");
+        return err_hint(err, "only times of stages, jitter, stall and fail can");
     }
     SimOwn own = {.host = key->kind == KEY_HOST, .index = (int)index};
     if (strlen(colon) >= sizeof own.word || sim->own_count == SIM_MAX_OWN)
@@ -553,8 +553,8 @@ static int make_rank(Sim *sim, const Sim *cluster, int rank, int *own_disk, Err 
     return rc;
 }
 
-/* The first rank of a host (or of all, where they share it) has the disk; a rank with its own reads from that
- * and lends it to nobody. */
+/* The first rank of a host (or of all, where they share it) has the disk; a rank with its own disk reads from
+ * that and does not share it. */
 int sim_ranks_open(Sim **all, const Sim *cluster, Err *err)
 {
     const int n = cluster->links.ranks;

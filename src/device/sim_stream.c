@@ -14,7 +14,7 @@
 #include "device/device_sim_private.h"
 
 #define QUEUE_CAP 1024              /* commands that a stream can hold */
-#define QUEUE_ROOM (QUEUE_CAP - 64) /* whoever waits for room is woken at this fill, not for every place */
+#define QUEUE_ROOM (QUEUE_CAP - 64) /* waiting threads are woken at this fill level, not for every place */
 #define TIMER_SLACK_NS 1000UL       /* of the threads' sleeps: they end when they should */
 
 /* ---- lifetime and hurrying ---- */
@@ -364,7 +364,7 @@ int sim_fill_zero(Stream *stream, void *dst, size_t bytes, Err *err)
     return 0;
 }
 
-/* The time of a kernel is that of its stage, whatever the work takes in truth. */
+/* A kernel takes the time of its stage, however long the work really takes. */
 int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage, Err *err)
 {
     ASSERT_CMP(arg_bytes, <=, DEVICE_ARG_BYTES);

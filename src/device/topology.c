@@ -87,7 +87,7 @@ int topology_read(Topology *t, const Device *data, const Device *model, const Si
     /* The data on the CPU: the way to the GPU is its PCIe link. */
     const Device *first = data->traits.nvml ? data : model;
     if (!model->traits.nvml)
-        return err_set(err, ERR_MISSING, "the model device is no GPU");
+        return err_set(err, ERR_MISSING, "the model device is not a GPU");
     Nvml nvml;
     int rc = nvml_load(&nvml, err);
     if (rc)

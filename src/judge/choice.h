@@ -49,8 +49,8 @@ typedef enum {
                      if  it still has it; from now on any voice that speaks is better than the best. */
 } WordsVerdict;
 /* before: the best of before, whose file is kept until the words of the best are known; step 0: none. Both
- * marks take the words that are theirs. recordings: of the same sentences; one that has its words as right as
- * they is never clearly worse. */
+ * marks take the words that are theirs. recordings: of the same sentences; a checkpoint that gets as many
+ * words right is never clearly worse. */
 WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const WordScore *recordings);
 
 /* "step 8145: closest to the recordings (movement 0.91, detail 0.72, pitch range 0.95, length 0.99), 18 % of

@@ -113,7 +113,8 @@ int sound_distance(SoundDistance *out, const float *mel_a, const float *f0_a, co
 {
     *out = (SoundDistance){.f0_rmse_semitones = NAN};
     if (frames_a < 1 || frames_b < 1 || frames_a > SOUND_DISTANCE_FRAMES || frames_b > SOUND_DISTANCE_FRAMES)
-        return err_set(err, ERR_DATA, "sounds of %lld and %lld frames cannot be compared; each has 1 to %d",
+        return err_set(err, ERR_DATA,
+                       "sounds of %lld and %lld frames cannot be compared; each must have 1 to %d",
                        (long long)frames_a, (long long)frames_b, SOUND_DISTANCE_FRAMES);
     if (bands < 2)
         return err_set(err, ERR_DATA, "mels of %d bands cannot be compared", bands);

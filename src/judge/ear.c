@@ -8,7 +8,7 @@
 #include "base/json.h"
 
 #define QUIET 3.45    /* 30 dB below the loudest frame, in the natural log, a frame is a pause */
-#define OVERSHOOT 2.0 /* what moves more than the recordings counts so many times as much */
+#define OVERSHOOT 2.0 /* what moves more than the recordings counts this many times as much */
 #define TIE 0.015     /* of scores over TIE_SENTENCES sentences */
 #define TIE_SENTENCES 8
 #define MOST_TIE 0.04

@@ -56,7 +56,7 @@ EarFigures ear_figures(const EarTally *e);
  * noisy, which is heard sooner. 0 when the movement is not known; another figure that is not known has no
  * say. */
 double ear_score(const EarFigures *f);
-/* Two scores over so many sentences that differ by no more than this are the same to the ear. */
+/* Two scores over this many sentences that differ by no more than this are the same to the ear. */
 double ear_tie(int sentences);
 
 /* "movement 0.91, detail 0.72, pitch range 0.95, length 0.99"; what is not known is left out. */

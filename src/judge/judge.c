@@ -155,7 +155,7 @@ WordScore judge_score(const JudgeClip *clips, int n)
     return s;
 }
 
-/* How much of the difference is chance: the clips are drawn anew ten thousand times. */
+/* How much of the difference is chance: the clips are resampled ten thousand times. */
 WordDifference judge_difference(const JudgeClip *a, const JudgeClip *b, int n)
 {
     WordDifference d = {0};

@@ -1,7 +1,7 @@
 /* judge.h - how many words of a text a recogniser gets wrong in speech that was made from it.
- * Loss, length and alignment do not tell whether speech can be understood; a recogniser does. It makes many
- * errors of its own, so the share of wrong words is meaningful only in comparison with that of the same
- * sentences in recordings, or in the same voice some steps earlier. */
+ * Loss, length and alignment do not tell whether speech can be understood; a recogniser does. The recogniser
+ * itself makes many errors, so a share of wrong words means something only beside that of the recordings of
+ * the same sentences, or of the same voice some steps earlier. */
 #ifndef MYXTTS_JUDGE_H
 #define MYXTTS_JUDGE_H
 

@@ -73,7 +73,7 @@ const char *recogniser_name(const Recogniser *r) { return r->kind->name(r->own);
 
 static int is_number(float x) { return fabsf(x) < 1e30f; } /* not so large that resampling overflows */
 
-/* One sample that is no number would spread over its neighbours when it is resampled. */
+/* A single sample that is not a number would spread to its neighbours in resampling. */
 static int clean_samples(Recogniser *r, const float **x, int64_t n, Err *err)
 {
     int64_t first = 0;
@@ -94,10 +94,10 @@ static int take_sound(Recogniser *r, const float *samples, int64_t n, int rate, 
 {
     r->count = 0;
     if (rate < 1 || rate > AUDIO_MAX_RATE)
-        return err_set(err, ERR_DATA, "a clip at %d Hz cannot be listened to", rate);
+        return err_set(err, ERR_DATA, "cannot recognise speech at %d Hz", rate);
     if (n > (int64_t)RECOGNISER_SECONDS * rate) {
-        err_set(err, ERR_DATA, "a clip of %.0f s is too long to be listened to", (double)n / rate);
-        err_hint(err, "the longest is %d s; cut it into sentences", RECOGNISER_SECONDS);
+        err_set(err, ERR_DATA, "a clip of %.0f s is too long for the recogniser", (double)n / rate);
+        err_hint(err, "the maximum is %d s; cut it into sentences", RECOGNISER_SECONDS);
         return ERR_DATA;
     }
     if (n < 1)

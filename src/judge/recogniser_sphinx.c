@@ -101,9 +101,9 @@ static int find_symbols(Sphinx *s, void *library, Err *err)
             continue;
         void *symbol = dlsym(library, symbols[i].name);
         if (!symbol) {
-            err_set(err, ERR_MISSING, "the words cannot be judged: the PocketSphinx found here has no %s",
+            err_set(err, ERR_MISSING, "the words cannot be judged: the installed PocketSphinx has no %s",
                     symbols[i].name);
-            err_hint(err, "versions 0.8+5prealpha and 5 are known");
+            err_hint(err, "versions 0.8+5prealpha and 5 are supported");
             return ERR_MISSING;
         }
         memcpy(symbols[i].place, &symbol, sizeof symbol);
@@ -254,7 +254,7 @@ static int open_decoder(Listener *r, Err *err)
     if (!rc)
         return 0;
     err_set(err, ERR_FORMAT, "PocketSphinx cannot use its model in %s: %s", r->model,
-            g.said[0] ? g.said : "it does not say why");
+            g.said[0] ? g.said : "no reason given");
     err_hint(err, "install it again (Debian and Ubuntu: apt-get install --reinstall pocketsphinx-en-us)");
     return ERR_FORMAT;
 }
@@ -298,7 +298,7 @@ static int sphinx_open(void **out, Err *err)
 static const char *sphinx_name(const void *own) { return ((const Listener *)own)->name; }
 
 /* The whole clip in one call: the means of the cepstra are taken of this clip alone. A new stream forgets the
- * noise that was estimated in the clip before; in 5.x it returns -1 where there is no such estimate. */
+ * noise that was estimated in the clip before; in 5.x it returns -1 if there is no such estimate. */
 static int hear(Listener *r)
 {
     Sphinx *s = &r->sphinx;
@@ -319,14 +319,14 @@ static int sphinx_listen(void *own, const char **words, const int16_t *samples, 
     Listener *r = own;
     Guard g;
     if (!r->decoder)
-        return err_set(err, ERR_WORKER, "PocketSphinx has given up on a clip before this one");
+        return err_set(err, ERR_WORKER, "PocketSphinx failed on an earlier clip");
     r->samples = samples;
     r->count = count;
     if (call_guarded(&g, hear, r)) {
         r->decoder = NULL; /* in no state to be used or freed */
-        return err_set(err, ERR_WORKER, "PocketSphinx gave up on a clip of %.1f s: %s",
+        return err_set(err, ERR_WORKER, "PocketSphinx failed on a clip of %.1f s: %s",
                        (double)(count - 2 * RECOGNISER_MARGIN) / RECOGNISER_RATE,
-                       g.said[0] ? g.said : "it does not say why");
+                       g.said[0] ? g.said : "no reason given");
     }
     *words = r->words;
     return 0;

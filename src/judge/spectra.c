@@ -9,8 +9,8 @@
 
 enum { SHORTEST = 512, LONGEST = 2048, RESOLUTIONS = 3, HOPS = 4 };
 
-/* In place, radix 2, decimation in time; n is a power of two. roots: exp(-2 pi i k / n). Accuracy is no
- * concern here, unlike in audio/fft.h. */
+/* In place, radix 2, decimation in time; n is a power of two. roots: exp(-2 pi i k / n). Accuracy does not
+ * matter here, unlike in audio/fft.h. */
 static void transform(double complex *x, int n, const double complex *roots)
 {
     for (int i = 1, j = 0; i < n; i++) {

@@ -72,7 +72,7 @@ static int add_words(Words *w, const char *text)
                 break;
             }
         }
-        if (at == valid) /* the end, or a byte that is no UTF-8: it separates as a blank does */
+        if (at == valid) /* the end, or a byte that is not UTF-8: it separates as a blank does */
             at++;
         int rc = end_word(w, start);
         if (rc)

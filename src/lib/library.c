@@ -47,7 +47,7 @@ int library_error(myxtts_error *to, const Err *from)
 int library_misuse(myxtts_error *to, const char *what)
 {
     Err err = {0};
-    err_set(&err, ERR_USAGE, "NULL was given where %s is needed", what);
+    err_set(&err, ERR_USAGE, "%s is NULL", what);
     return library_error(to, &err);
 }
 
@@ -57,7 +57,7 @@ int library_check_process(pid_t owner, const char *whose, myxtts_error *to)
     if (owner == getpid())
         return 0;
     err_set(&err, ERR_USAGE, "%s was opened by another process", whose);
-    err_hint(&err, "open it in the process that uses it");
+    err_hint(&err, "open it again in this process");
     return library_error(to, &err);
 }
 
@@ -101,9 +101,9 @@ int library_options(void *to, size_t size, const void *from, const char *whose, 
     if (from)
         memcpy(&given, from, sizeof given);
     if (!from || given < sizeof given)
-        return err_set(err, ERR_USAGE, "%s needs options, which begin with their size", whose);
+        return err_set(err, ERR_USAGE, "%s needs options that start with their size", whose);
     if (given > size)
-        return err_set(err, ERR_USAGE, "the program was built for a newer libmyxtts than %s",
+        return err_set(err, ERR_USAGE, "the program was built for a libmyxtts newer than %s",
                        myxtts_version());
     memcpy(to, from, given);
     return 0;
@@ -125,7 +125,7 @@ int library_arguments_add(LibraryArguments *a, const char *key, const char *valu
 {
     if (!config_is_key(key)) {
         const char *nearest = config_nearest_key(key, NULL);
-        err_set(err, ERR_CONFIG, "there is no setting '%s'", key);
+        err_set(err, ERR_CONFIG, "unknown setting '%s'", key);
         return nearest ? err_hint(err, "did you mean '%s'?", nearest)
                        : err_hint(err, "`myxtts config` lists the settings");
     }

@@ -20,7 +20,7 @@ typedef struct LibraryLog {
 
 /* to: may be NULL; then errors and warnings go to stderr. */
 void library_log_open(LibraryLog *l, myxtts_log to, void *arg);
-/* Waits until nobody is in the caller's function. From then on it is not called. */
+/* Waits until no other thread is in the caller's function. From then on it is not called. */
 void library_log_mute(LibraryLog *l);
 void library_log_close(LibraryLog *l);
 

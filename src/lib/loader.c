@@ -39,10 +39,9 @@ static int read_settings(myxtts_loader *l, const myxtts_loader_options *o, Err *
     if (!l->cfg.data_path[0])
         return err_set(err, ERR_USAGE, "a loader needs a folder with recordings and their texts");
     if (l->cfg.from_voice[0])
-        return err_set(err, ERR_CONFIG,
-                       "from_voice: mels that a voice has made are for `myxtts train` alone");
+        return err_set(err, ERR_CONFIG, "from_voice works only in `myxtts train`, not in a loader");
     if (l->ranks < 0 || l->rank < 0 || l->rank >= (l->ranks ? l->ranks : 1))
-        return err_set(err, ERR_USAGE, "rank %d of %d does not exist", l->rank, l->ranks);
+        return err_set(err, ERR_USAGE, "there is no rank %d of %d", l->rank, l->ranks);
     return 0;
 }
 
@@ -54,7 +53,7 @@ static int open_corpus(myxtts_loader *l, const myxtts_loader_options *o, Err *er
     if (o->split && strcmp(o->split, "validation") == 0)
         split = SPLIT_VAL;
     else if (o->split && strcmp(o->split, "train") != 0)
-        return err_set(err, ERR_USAGE, "there is no split '%s'; there are train and validation", o->split);
+        return err_set(err, ERR_USAGE, "unknown split '%s'; use train or validation", o->split);
     const DataOptions data = {.no_fork = 1, .stop = o->cancel};
     int rc = o->prepare ? data_open(&l->source, &l->cfg, &data, &l->log.log, err)
                         : corpus_source_open(&l->source, &l->cfg, NULL, err);
@@ -63,9 +62,9 @@ static int open_corpus(myxtts_loader *l, const myxtts_loader_options *o, Err *er
     if (!rc && l->corpus.count == 0 && split == SPLIT_TRAIN)
         rc = data_none_to_train(&l->cfg, err);
     else if (!rc && l->corpus.count == 0) {
-        rc = err_set(err, ERR_DATA, "no clip of %s is held out: val_split is %g", l->cfg.data_path,
+        rc = err_set(err, ERR_DATA, "no clips of %s are held out: val_split is %g", l->cfg.data_path,
                      l->cfg.val_split);
-        err_hint(err, "a larger val_split, as 0.05, holds some out");
+        err_hint(err, "a larger val_split, such as 0.05, holds some out");
     }
     return rc;
 }
@@ -188,7 +187,7 @@ void loader_leave(myxtts_loader *l)
     free(l);
 }
 
-/* Whoever releases the last batch does the rest, if batches are held now. */
+/* If batches are held now, the release of the last one does the rest. */
 void myxtts_loader_close(myxtts_loader *l)
 {
     if (!l || library_check_process(l->process, LOADER, NULL))
@@ -254,12 +253,12 @@ static int check_state(const myxtts_loader *l, const myxtts_state *s, Err *err)
     myxtts_loader_state(l, &own);
     if (s->seed != own.seed)
         return err_set(err, ERR_CONFIG,
-                       "the state is that of a loader with seed %llu, and this one has seed %llu",
+                       "the state is from a loader with seed %llu, but this loader has seed %llu",
                        (unsigned long long)s->seed, (unsigned long long)own.seed);
     if (strncmp(s->data, own.data, sizeof own.data) != 0) {
         err_set(err, ERR_CONFIG,
-                "the state is that of other clips, or of settings that make other batches of them");
-        return err_hint(err, "resume with the data, batch_size, length_buckets and number of ranks of then");
+                "the state is from other clips, or from settings that make different batches");
+        return err_hint(err, "resume with the same data, batch_size, length_buckets and number of ranks");
     }
     if (s->epoch < 0 || s->index < 0 || s->index >= l->batches || s->epoch > INT64_MAX / l->batches - 1)
         return err_set(err, ERR_CONFIG, "batch %lld of epoch %lld does not exist: an epoch has %lld batches",
@@ -339,7 +338,7 @@ char *myxtts_loader_report(myxtts_loader *l, myxtts_error *e)
     if (l->run)
         report = report_json(l, &err);
     else
-        err_set(&err, ERR_DATA, "the loader stands nowhere");
+        err_set(&err, ERR_DATA, "the loader has failed and has no position");
     char *text = report ? json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(7)) : NULL;
     if (!text && !err.code)
         err_set(&err, ERR_NOMEM, "no memory for the report");

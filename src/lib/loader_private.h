@@ -3,7 +3,7 @@
  *
  * A loader has a Run: a pipeline from some batch on. Resuming begins another one. A Run lives until its last
  * batch is released, and the loader until its last Run has gone, however early it was closed: tensors that
- * somebody keeps stay valid. */
+ * the caller keeps stay valid. */
 #ifndef MYXTTS_LOADER_LIBRARY_H
 #define MYXTTS_LOADER_LIBRARY_H
 
@@ -73,12 +73,12 @@ struct myxtts_loader {
 
 /* A Run from batch number l->start on becomes l->run. */
 int loader_run_open(myxtts_loader *l, Err *err);
-/* The same with the Run in use, if nothing of it is held; it is closed and gone if that fails. */
+/* The same with the Run in use, if none of its batches is held; it is closed and gone if that fails. */
 int loader_run_restart(myxtts_loader *l, Err *err);
-/* The Run in use is so no longer. It is closed as soon as nothing of it is held. */
+/* The Run in use is so no longer. It is closed as soon as none of its batches is held. */
 void loader_run_retire(myxtts_loader *l);
-/* Closes older ones that nobody needs. Not for threads that release batches: threads of a Run may be waiting
- * for them, as in a log function. */
+/* Closes older Runs that are no longer needed. Not for threads that release batches: threads of a Run may be
+ * waiting for them, as in a log function. */
 void loader_run_reap(myxtts_loader *l);
 /* The last user frees it. */
 void loader_leave(myxtts_loader *l);

@@ -103,7 +103,7 @@ void loader_run_retire(myxtts_loader *l)
     pthread_mutex_unlock(&l->mutex);
 }
 
-/* One that nobody needs, taken out of the list; NULL: there is none. */
+/* A Run that is not needed any more, taken out of the list; NULL: there is none. */
 static LoaderRun *take_unused(myxtts_loader *l)
 {
     pthread_mutex_lock(&l->mutex);
@@ -202,7 +202,7 @@ static int give_out(myxtts_loader *l, myxtts_batch **out, void *native, double s
     Stream *stream = NULL;
     DeviceBatch taken;
     if (!r)
-        return err_set(err, ERR_USAGE, "the loader has failed before and stands nowhere");
+        return err_set(err, ERR_USAGE, "the loader failed earlier and has no position");
     loader_run_reap(l);
     int rc = find_stream(l, &stream, native, err);
     if (!rc)

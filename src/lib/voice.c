@@ -65,7 +65,7 @@ static int open_voice(myxtts_voice *v, const myxtts_voice_options *o, Err *err)
         return err_set(err, ERR_USAGE,
                        "a voice needs a checkpoint: a run, one of its files, or an exported voice");
     if (o->threads < 0)
-        return err_set(err, ERR_USAGE, "a voice cannot have %d threads", o->threads);
+        return err_set(err, ERR_USAGE, "%d is not a possible number of threads", o->threads);
     int rc = library_arguments_read(&a, o->settings, err);
     /* The last one is used. */
     if (!rc && o->device && !(rc = library_arguments_add(&a, "model_gpu", library_device(o->device), err)))
@@ -158,7 +158,7 @@ static int check_manner(myxtts_manner *m, const myxtts_manner *given, const char
     if (rc)
         return rc;
     if (m->speaker && m->reference)
-        return err_set(err, ERR_USAGE, "both a speaker and a reference are given: whose voice shall it be?");
+        return err_set(err, ERR_USAGE, "both a speaker and a reference are given: give only one");
     if (!(m->speed >= SLOWEST && m->speed <= FASTEST))
         return err_set(err, ERR_USAGE, "the speed is %g, but must be from %g to %g", m->speed, SLOWEST,
                        FASTEST);
@@ -231,7 +231,7 @@ int myxtts_speech_begin(myxtts_speech **out, myxtts_voice *v, const char *text, 
     return 0;
 }
 
-/* What talk_next said, for the caller. */
+/* Translates what talk_next returned for the caller. */
 static int hand_out(myxtts_speech *s, int rc, const TalkPiece *piece, const float **samples, int64_t *count,
                     Err *err, myxtts_error *e)
 {

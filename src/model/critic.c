@@ -130,7 +130,7 @@ void critics_learn(Model *m, CriticPass *critics, void *sums, void *dmel, const 
     for (int k = 0; k < CRITIC_COUNT; k++) {
         const CriticAt *at = &m->at.critic[k];
         CriticPass *p = &critics[k];
-        /* Every critic counts alike, whatever it makes of a frame. */
+        /* Every critic has the same weight, however many scores it gives a frame. */
         const float each = (float)at->view.pool / (float)(at->view.windows * CRITIC_COUNT);
         score(m, at, p, out, in);
         m->c->ops->critic_loss(m->c, term_at(m, sums, TERM_CRITIC), p->dcritic, p->dvoice, p->score, p->len,

@@ -1,7 +1,7 @@
-/* loss_terms.c - the loss terms: their names and weights, and whose they are. */
+/* loss_terms.c - names, weights and networks of the loss terms. */
 #include "model/model.h"
 
-/* The terms, then the frames that they are sums over. */
+/* From the table in loss_terms.h. */
 const char *loss_term_name(LossTerm t)
 {
 #define NAME(term, name, weight, network) [term] = name,

@@ -34,8 +34,8 @@ int model_open(Model *m, const Config *cfg, int symbols, int languages, Err *err
     memset(m, 0, sizeof *m);
     m->network = network_of(cfg->network);
     if (!m->network) {
-        err_set(err, ERR_CONFIG, "network both is two networks, which train makes in turn");
-        return err_hint(err, "name one of them here: --network voice or --network vocoder");
+        err_set(err, ERR_CONFIG, "network both means two networks, which `train` trains one after the other");
+        return err_hint(err, "choose one of them here: --network voice or --network vocoder");
     }
     m->cfg = *cfg;
     m->symbols = symbols;
@@ -107,7 +107,7 @@ void model_share(Model *m, OpsContext *c, const Model *lender)
     m->grads = m->moments1 = m->moments2 = m->decay = NULL;
 }
 
-/* Copies from host memory; zeros where there is nothing to copy. */
+/* Copies from host memory; zeros if there is nothing to copy. */
 static int load(Model *m, void *to, const float *from, Err *err)
 {
     size_t bytes = (size_t)m->params.size * sizeof(float);

@@ -1,9 +1,9 @@
 /* model.h - the networks of docs/MODEL.md over the operations of ops.h: forward, losses, backward, update.
- * There are two, the voice and the vocoder (Config.network); what follows is the same for both, what differs
- * is in the table network.h. Written once for every device. Everything is enqueued on the stream of the
- * OpsContext; nothing waits or allocates after model_open.
+ * There are two, the voice and the vocoder (Config.network). This interface is the same for both; where they
+ * differ, it uses the table of network.h. The same source serves every device. Everything is enqueued on the
+ * stream of the OpsContext; nothing waits or allocates after model_open.
  *
- *   model_open      the list of parameters and where each lies
+ *   model_open      lists the parameters and their places in memory
  *   model_attach    gives it memory: weights, gradients, moments (the caller's, from device_alloc)
  *   pass_open        cuts the memory of one batch's activations, for one shape
  *   pass_forward, pass_losses, pass_backward, model_update
@@ -29,8 +29,8 @@
 #define CRITIC_KERNEL 5
 #define CRITIC_LAYERS 3
 #define CRITIC_COUNT 3
-/* What a vocoder sees of a log mel: about mean 0 and deviation 1 for speech. Not the statistics of the
- * corpus, so that it serves every voice with the same mel. */
+/* A vocoder's input is the log mel, shifted and scaled to about mean 0 and deviation 1 for speech. These are
+ * constants instead of the corpus' statistics, so that a vocoder serves every voice with the same mel. */
 #define VOCODER_MEL_MEAN (-5)
 #define VOCODER_MEL_DEVIATION 3
 #define VOCODER_PRIOR_SHIFT 0.3f /* what the flat bands of the prior lack of a spectrum's peaks */
@@ -119,7 +119,7 @@ typedef struct Model {
     int symbols;
     int languages; /* that it tells apart; 0: it has no input for them */
     int use_voice, use_style, use_critics;
-    int critics_speak; /* the losses of critics count; set between steps, by whoever trains */
+    int critics_speak; /* the losses of critics count; set between steps, by the trainer */
     ParamList params;
     ModelAt at;
     VocoderAt vocoder;
@@ -133,8 +133,8 @@ typedef struct Model {
     void *moments2; /* acc */
     uint8_t *decay;
     uint8_t *tables; /* constants of the network, which no step changes */
-    /* Called where a part of the network begins (layer -1: it has none), for whoever measures parts; NULL:
-     * nobody does. Not under graph capture. */
+    /* Called where a part of the network begins (layer -1: it has none), for code that measures the parts;
+     * NULL: nobody does. Not under graph capture. */
     void (*mark)(void *arg, const char *part, int layer, int backward);
     void *mark_arg;
     /* Called in pass_backward as soon as nothing more of this pass will change the gradients [from, to) of

@@ -1,28 +1,29 @@
-/* network.h - a kind of network as a table of functions: what model.c and pass.c need to know of it. Private
- * to src/model. A new kind is a word of NetworkKind (config.h), a table, and a row in network_of (model.c).
- */
+/* network.h - a kind of network as the table of functions that model.c and pass.c use. Private to src/model.
+ * A new kind needs a value of NetworkKind (config.h), a table, and a row in network_of (model.c).
+ * */
 #ifndef MYXTTS_NETWORK_H
 #define MYXTTS_NETWORK_H
 
 #include "model/stack.h"
 
-/* What the description of every pass begins with. */
+/* The first member of every pass description. */
 struct Pass {
     Model *m;
     ModelInput in;
-    int training; /* there is memory for gradients */
-    int learning; /* the forward pass was one of training */
+    int training; /* it has memory for gradients */
+    int learning; /* the last forward pass was a training pass */
 };
 
 typedef struct Network {
-    /* Checks that the sizes of m->cfg go together and lists the parameters. ERR_CONFIG; what it has listed is
-     * closed by the caller. */
+    /* Checks that the sizes in m->cfg are consistent (ERR_CONFIG) and lists the parameters; the caller closes
+     * the list, even after an error. */
     int (*list)(Model *m, Err *err);
-    /* What the ops need besides weights: device bytes, and filling them from m->constants; NULL: nothing. */
+    /* Tables that the ops need besides weights: their size in device memory, and how to fill them from
+     * m->constants. NULL: none. */
     uint64_t (*table_bytes)(const Model *m, const Ops *ops);
     int (*attach)(Model *m, Err *err);
     size_t pass_bytes; /* of the description of a pass, which begins with a Pass */
-    /* Cuts the memory of a pass; with an empty Cut it only counts. */
+    /* Lays out the memory of a pass; with an empty Cut it only counts bytes. */
     void (*cut)(Pass *r, const Ops *ops, Cut *c);
     void (*forward)(Pass *r, int training);
     void (*losses)(Pass *r, void *sums);
@@ -32,7 +33,7 @@ typedef struct Network {
 
 extern const Network network_voice, network_vocoder;
 
-/* Where loss term i is in the sums. */
+/* The place of loss term i in the sums. */
 static inline void *term_at(const Model *m, void *sums, int i)
 {
     return (char *)sums + (size_t)i * m->c->ops->acc_bytes;
@@ -41,12 +42,12 @@ static inline void *term_at(const Model *m, void *sums, int i)
 /* Weights of 1 and biases of 0: a norm begins as a plain normalisation. Not decayed. */
 NormAt norm_list(ParamList *l, const char *prefix, const char *name, int dim);
 
-/* A product with bias; gain scales its first values, which are uniform (Glorot and Bengio 2010). kernel > 1:
- * a convolution. */
+/* A linear layer with bias; gain scales its initial values, which are uniform (Glorot and Bengio 2010).
+ * kernel > 1: a convolution. */
 LinearAt linear_list(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel,
                      double gain);
 
-/* Work in parallel (ops.h). Whoever measures the parts one by one gets them one after the other. */
+/* Work in parallel (ops.h). When the parts are being timed one by one, they run one after the other. */
 static inline void side_begin(Model *m)
 {
     if (m->mark)

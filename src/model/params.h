@@ -38,8 +38,9 @@ int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit
 /* The offset of the parameter behind the one at `offset`; size where that is the last. */
 int64_t params_behind(const ParamList *l, int64_t offset);
 void params_close(ParamList *l);
-/* First values of all parameters into flat [size]; each tensor has a stream of its own out of (seed, name).
- */
+/* First values of all parameters into flat [size]; each tensor has its own random stream, derived from (seed,
+ * name).
+ * */
 void param_initialise(const Param *p, float *numbers, uint64_t seed); /* numbers [p->count] */
 void params_initialise(const ParamList *l, float *flat, uint64_t seed);
 void params_decay(const ParamList *l, uint8_t *flags); /* [size] 1 where weight decay applies */

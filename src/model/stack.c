@@ -256,7 +256,7 @@ static void feed_backward(const Back *b, const LayerPass *l, const LayerAt *at)
     const LinearAt *up = &at->up;
     const void *w = weight_at(m, up->w);
     void *dh = b->x->dwide[FEED];
-    /* dwide is about to be overwritten: whoever read the one of the layer before must be done. */
+    /* dwide is about to be overwritten: readers of the previous layer's must have finished. */
     await(b, NOTE_WIDE + FEED);
     linear_backward_split(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
     /* The ReLU first, which both gradients of the convolution need. */

@@ -56,8 +56,8 @@ void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int coun
 /* s->x -> s->last.out. drop: of every branch. */
 void stack_forward(Model *m, StackPass *s, StackScratch *x, float drop);
 /* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). parallel:
- * gradients of large weights are computed on the side lane (ops.h). Nobody else may use that lane
- * meanwhile, and whoever uses the scratch or the gradients joins it first. */
+ * gradients of large weights are computed on the side lane (ops.h). Nothing else may use that lane meanwhile,
+ * and code that uses the scratch or the gradients must join it first. */
 void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, float drop, int parallel);
 
 /* Weights and gradients at an offset. */

@@ -188,8 +188,8 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
     const int S = m->cfg.speaker_embedding_dim, most = s->limits.reference;
     if (!m->use_voice)
         return err_set(err, ERR_CONFIG,
-                       "this network was trained without voice conditioning: it has one voice and listens to "
-                       "no reference");
+                       "this network was trained without voice conditioning: it has a single voice and "
+                       "cannot use a reference");
     /* A longer reference is cut off. */
     int32_t length = frames < most ? frames : most;
     size_t bytes = (size_t)length * (size_t)m->cfg.n_mels * sizeof(float);
@@ -301,7 +301,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
         rc = put(s, s->given, h->voices, (size_t)rows * (size_t)S * sizeof(float), err);
     if (!rc && m->languages)
         rc = put(s, s->language, h->language, (size_t)rows * sizeof *h->language, err);
-    /* A simulated device copies in a thread of its own. */
+    /* A simulated device copies in a separate thread. */
     if (!rc)
         rc = wait_idle(s, err);
     if (rc)
@@ -372,8 +372,7 @@ static int choose(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, i
             const float *x = h->traits + (row + (size_t)t) * TRAIT_COUNT;
             if (!isfinite(x[TRAIT_DURATION]) || !isfinite(x[TRAIT_PITCH]) || !isfinite(x[TRAIT_ENERGY])) {
                 free(durations);
-                err_set(err, ERR_DATA,
-                        "the network gives numbers that are not finite: its weights are damaged");
+                err_set(err, ERR_DATA, "the network's output is not finite: its weights are damaged");
                 return err_hint(err, "use an earlier checkpoint");
             }
             durations[t] = x[TRAIT_DURATION];
@@ -455,7 +454,7 @@ static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Er
     /* Damaged weights show in the result at the latest. */
     for (size_t i = 0; i < values; i++)
         if (!isfinite(out->mel[i])) {
-            err_set(err, ERR_DATA, "the network gives numbers that are not finite: its weights are damaged");
+            err_set(err, ERR_DATA, "the network's output is not finite: its weights are damaged");
             return err_hint(err, "use an earlier checkpoint");
         }
     return 0;
@@ -469,9 +468,8 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
     for (int b = 0; b < rows; b++) {
         /* Longer texts are cut into pieces by the caller. */
         if (in[b].count < 1 || in[b].count > s->limits.text)
-            return err_set(err, ERR_DATA,
-                           "an utterance has %d symbols, but from 1 to %d can be spoken at once", in[b].count,
-                           s->limits.text);
+            return err_set(err, ERR_DATA, "an utterance has %d symbols, but 1 to %d can be spoken at once",
+                           in[b].count, s->limits.text);
         T = in[b].count > T ? in[b].count : T;
     }
     T = round_to_multiple(T, TEXT_STEP);

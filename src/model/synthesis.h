@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "model/model.h"
 
-#define SYNTHESIS_LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at the most */
+#define SYNTHESIS_LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at most */
 
 typedef struct Synthesiser Synthesiser;
 
@@ -42,7 +42,7 @@ typedef struct SymbolManner {
     float pitch, energy; /* are added, in deviations of the corpus */
 } SymbolManner;
 
-/* Symbols from .. to - 1 last so many frames together, at the most; none less than one. */
+/* Symbols from .. to - 1 last this many frames together, at most; none less than one. */
 typedef struct SymbolPause {
     int from, to, frames;
 } SymbolPause;

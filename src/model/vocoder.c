@@ -74,7 +74,7 @@ static int check_finite(const float *samples, int64_t n, Err *err)
     int bad = 0;
     for (int64_t i = 0; i < n; i++)
         bad |= !(fabsf(samples[i]) <= FLT_MAX);
-    return bad ? err_set(err, ERR_DATA, "the vocoder made numbers that are not finite of this mel") : 0;
+    return bad ? err_set(err, ERR_DATA, "the vocoder's output for this mel is not finite") : 0;
 }
 
 int vocoder_run(Vocoder *v, float *samples, const float *mel, int frames, Err *err)

@@ -22,7 +22,7 @@ void vocoder_close(Vocoder *v); /* NULL is fine */
  * for the device. ERR_DATA when samples are not finite. */
 int vocoder_run(Vocoder *v, float *samples, const float *mel, int frames, Err *err);
 
-/* Frames on either side of a sample that it depends on: sound made in pieces with so many more frames at
+/* Frames on either side of a sample that it depends on: sound made in pieces with this many more frames at
  * their ends is that of the whole. */
 int vocoder_context(const Config *cfg);
 
@@ -34,10 +34,10 @@ void vocoder_spread_matrix(const Model *m, float *weights);
 #define VOCODER_ROUNDS 32
 #define VOCODER_ROUNDS_CPU 16
 
-/* Changes samples [(frames - 1) * hop_length] of vocoder_run by so many rounds of Griffin-Lim, so that their
- * mel comes closer to the one they were made from. What is too short for a transform stays as it is. */
+/* Changes samples [(frames - 1) * hop_length] of vocoder_run by this many rounds of Griffin-Lim, so that
+ * their mel comes closer to the one they were made from. What is too short for a transform stays as it is. */
 int vocoder_refine(Vocoder *v, float *samples, const float *mel, int frames, int rounds, Err *err);
-/* As vocoder_context, of so many rounds. */
+/* As vocoder_context, of this many rounds. */
 int vocoder_refine_context(const Config *cfg, int rounds);
 
 #endif

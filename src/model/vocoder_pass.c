@@ -86,7 +86,7 @@ static BlockPass block_of(const VocoderPass *r, int i)
                        .dh = further(b->dh, grads * VOCODER_WIDEN * wide)};
 }
 
-/* The gradient of what goes into block i; of what comes out of the last one, with the number behind it. */
+/* The gradient of the input of block i; of what comes out of the last one, with the number behind it. */
 static void *dx_of(const VocoderPass *r, int i)
 {
     return further(r->dx, (uint64_t)(r->grads > 1 ? i : i % 2) * wide_step(r, r->pass.m->c->ops));
@@ -243,9 +243,9 @@ static void products_weights(VocoderPass *r, int i, int count)
     side_end(m);
 }
 
-/* The gradient of what came out of a block -> that of what went in. `count` blocks from here on have waited
- * for the gradients of their weights; 0: they still do. Nothing waits for these: they are computed on the
- * side lane as soon as what they read is there. */
+/* The gradient of a block's output -> the gradient of its input. `count` blocks from here on have waited for
+ * the gradients of their weights; 0: they still do. Nothing waits for these: they are computed on the side
+ * lane as soon as what they read is there. */
 static void block_backward(VocoderPass *r, int i, int count)
 {
     Model *m = r->pass.m;

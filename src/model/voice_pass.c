@@ -3,7 +3,8 @@
 
 #define SITE_TEXT (m->at.text.site + 900) /* dropout of the embedding, clear of those of the layers */
 
-/* Cuts the memory of a pass; with an empty Cut it only counts. One function does both, so that they agree. */
+/* Lays out the memory of a pass; with an empty Cut it only counts bytes. One function does both, so that they
+ * agree. */
 void voice_pass_cut(Pass *p, const Ops *ops, Cut *c)
 {
     SpeechPass *r = speech_of(p);
@@ -39,7 +40,7 @@ void voice_pass_cut(Pass *p, const Ops *ops, Cut *c)
         r->dreference = cut_take(c, b * S * e);
         r->dvoice_text = cut_take(c, b * Ct * e);
     }
-    /* Each stack has scratch of its own, since text and voice run in parallel. */
+    /* Each stack has its own scratch, since text and voice run in parallel. */
     const StackPass *text = &r->text, *voice = &r->voice.stack, *decoder = &r->decoder.stack;
     stack_scratch_cut(&r->text_scratch, &text, 1, ops, c, r->pass.training);
     stack_scratch_cut(&r->decoder_scratch, &decoder, 1, ops, c, r->pass.training);

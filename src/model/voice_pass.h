@@ -51,7 +51,7 @@ typedef struct DecoderPass {
     void *dstates;   /* [B, T, Cd] */
 } DecoderPass;
 
-/* A critic's view of the recordings, then of what the voice made of them. R: rows of one of the two; V
+/* A critic's view of the recordings, then of the voice's versions of them. R: rows of one of the two; V
  * frames. */
 typedef struct CriticPass {
     int R, V;
@@ -61,14 +61,13 @@ typedef struct CriticPass {
     void *score;            /* [2 R, V] */
     void *dcritic, *dvoice; /* [2 R, V], [R, V] */
     void *da[2], *dx;       /* [2 R, V, dim] each, [R, V, channels] */
-    void *nowhere;          /* [dim + 64] acc: gradients that nobody learns from */
+    void *nowhere;          /* [dim + 64] acc: gradients that are thrown away */
 } CriticPass;
 
 typedef struct SpeechPass {
     Pass pass;
     int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
-    StackScratch text_scratch, voice_scratch,
-        decoder_scratch; /* of their own, since stacks run in parallel */
+    StackScratch text_scratch, voice_scratch, decoder_scratch; /* separate, since stacks run in parallel */
     StackPass text;
     VoicePass voice;
     void *reference;  /* [B, S] voice vector of the reference row */

@@ -11,7 +11,7 @@
 void proto_int(Buf *b, int field, int64_t value);
 void proto_text(Buf *b, int field, const char *text);
 void proto_message(Buf *b, int field, const Buf *message);
-/* The beginning of a field of so many bytes, which the caller writes behind it. */
+/* The beginning of a field of this many bytes, which the caller writes behind it. */
 void proto_begin(Buf *b, int field, uint64_t bytes);
 
 #endif

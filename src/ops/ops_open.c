@@ -11,8 +11,8 @@ const Ops *ops_cuda_table(Device *d, RealType real, Err *err)
     /* A table of another shape would be called with the wrong arguments. */
     if (abi() != OPS_ABI) {
         err_set(err, ERR_DEVICE,
-                "device %s: the ops of the CUDA part are of another build: their interface is %d of %d "
-                "bytes, this program's %d of %d",
+                "device %s: the CUDA part is from another build: its ops interface is %d of %d bytes, this "
+                "program's is %d of %d",
                 d->name, abi() >> 16, abi() & 0xffff, OPS_ABI >> 16, OPS_ABI & 0xffff);
         err_hint(err, "use the libmyxtts_cuda.so that was built together with this program");
         return NULL;

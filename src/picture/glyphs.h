@@ -20,7 +20,7 @@ typedef struct Glyph {
 
 typedef enum { GLYPH_ABOVE, GLYPH_BELOW, GLYPH_THROUGH } GlyphPlace;
 
-typedef struct GlyphMark { /* stands with the letter before it and takes no room of its own */
+typedef struct GlyphMark { /* is drawn on the letter before it and takes no room */
     Glyph glyph;
     GlyphPlace place;
     int tie; /* between that letter and the next */

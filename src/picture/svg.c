@@ -330,7 +330,7 @@ static void line_chart(Plot *p)
             yhi = fmax(yhi, y);
             whole = whole && x == floor(x);
         }
-    /* No finite point: axes are drawn all the same. */
+    /* No finite point: the axes are drawn anyway. */
     int empty = !(xlo <= xhi);
     svg_widen(&xlo, &xhi, 0);
     svg_widen(&ylo, &yhi, 1);

@@ -64,7 +64,7 @@ static int count_samples(Values *v, const Bins *bins)
     return 0;
 }
 
-/* Edges as given where there is one more than counts; else half-way between the centres. */
+/* Edges as given if there is one more than counts; else half-way between the centres. */
 static double lower_edge(const Values *v, size_t i)
 {
     if (v->x_n > v->n)

@@ -50,7 +50,7 @@ void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames
     l->bytes = at;
 }
 
-/* As the network reads it: mels in float, whatever the cache has, and the samples of segments. */
+/* As the network reads it: mels in float, whatever type the cache has, and the samples of segments. */
 void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames)
 {
     size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text, (size_t)frames);

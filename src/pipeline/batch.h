@@ -1,7 +1,7 @@
 /* batch.h - one batch: what the loader fills and the model sees.
  * The memory of a batch is large enough for the largest shape of the pipeline, so that it is allocated once;
- * a smaller batch uses the beginning of it. Here and everywhere behind the sampler a batch is a share of what
- * the sampler calls one (policy_shares); alone and with global_batch_size 0 that is all of it. Letters: B
+ * a smaller batch uses the beginning of it. Here and everywhere after the sampler, a batch is a share of what
+ * the sampler calls a batch (policy_shares); alone and with global_batch_size 0 that is all of it. Letters: B
  * rows (of a share; rows beyond `count` are empty: lengths 0), T tokens, M mel frames, S samples. Threads:
  * see ring.h for who owns a batch when. */
 #ifndef MYXTTS_BATCH_H

@@ -160,7 +160,8 @@ static int refuse_short_clips(const Segments *g, double *lengths, const Config *
     err_set(err, ERR_DATA,
             "%llu of %llu clips are shorter than a segment of vocoder_segment_frames %d (%.2f s)",
             (unsigned long long)g->shorter, (unsigned long long)g->clips, g->frames, g->seconds);
-    return err_hint(err, "%d frames or less would fit nine of ten clips; or join short recordings", fits);
+    return err_hint(
+        err, "with %d frames or less, nine of ten clips are long enough; or join short recordings", fits);
 }
 
 /* Counts the clips that are shorter than a segment, over both splits. */
@@ -252,8 +253,7 @@ static int record_whole(const Store *s, uint64_t entry, const Utterance *u, Log 
     if (store_entry_whole(s, entry))
         return 1;
     log_warn(log,
-             "%.*s is left out: its record in the %s cache is damaged; `myxtts prepare --verify` builds it "
-             "anew",
+             "%.*s is skipped: its record in the %s cache is damaged; `myxtts prepare --verify` rebuilds it",
              (int)u->id.n, u->id.p, s->name);
     return 0;
 }
@@ -269,8 +269,8 @@ static int long_enough(uint64_t *too_short, const AcceptedRecords *r, const Utte
     if (accept_fits(r->text.token_count, r->mel.frames))
         return 1;
     if (!(*too_short)++)
-        log_warn(log, "%.*s is left out: its text has %u symbols, its recording only %u frames", (int)u->id.n,
-                 u->id.p, r->text.token_count, r->mel.frames);
+        log_warn(log, "%.*s is skipped: its text has %u symbols, but its recording only %u frames",
+                 (int)u->id.n, u->id.p, r->text.token_count, r->mel.frames);
     return 0;
 }
 
@@ -356,7 +356,7 @@ static int choose_segments(Corpus *c, const CorpusSource *s, const Config *cfg, 
     if (!rc && unspoken)
         log_warn(
             log,
-            "%llu clip%s of %s left out: the voice made no mel of %s (no usable text, or over its limits)",
+            "%llu clip%s of %s skipped: the voice made no mel for %s (no usable text, or over its limits)",
             (unsigned long long)unspoken, plural(unspoken),
             split == SPLIT_TRAIN ? "training are" : "validation are", unspoken == 1 ? "it" : "them");
     if (!rc && g->shorter && split == SPLIT_TRAIN)
@@ -396,7 +396,7 @@ static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Spl
         c->lengths[c->count++] = (SampleLength){r.text.token_count, r.mel.frames};
     }
     if (too_short > 1)
-        log_warn(log, "%llu clips are left out because they are too short for their texts",
+        log_warn(log, "%llu clips are skipped because they are too short for their texts",
                  (unsigned long long)too_short);
     return 0;
 }
@@ -421,7 +421,7 @@ int corpus_open_split(Corpus *c, const CorpusSource *s, const Config *cfg, Split
     int rc = s->segments.frames ? choose_segments(c, s, cfg, split, log, err)
                                 : choose_items(c, s, cfg, split, log, err);
     if (!rc && c->left_out > 0)
-        log_debug(log, "%llu of %llu utterances are left out: prepare says why",
+        log_debug(log, "%llu of %llu utterances are skipped; `myxtts prepare` says why",
                   (unsigned long long)c->left_out, (unsigned long long)(c->left_out + c->count));
     if (rc)
         corpus_close(c);

@@ -26,8 +26,8 @@ typedef struct CorpusSource CorpusSource;
  * a vocoder's segments. *s is NULL after a failure. */
 int corpus_source_open(CorpusSource **s, const Config *cfg, Dataset *dataset, Err *err);
 /* Before a split is opened, of a vocoder: its segments bring the mels of the store PREDICTED_STORE that was
- * made with these settings (train/predicted.h). Clips without one are left out. ERR_MISSING: there is no such
- * store. */
+ * made with these settings (train/predicted.h). Clips without a mel are skipped. ERR_MISSING: there is no
+ * such store. */
 int corpus_source_follow(CorpusSource *s, const Config *cfg, Hash128 settings, Err *err);
 void corpus_source_close(CorpusSource *s); /* its corpora must have been closed; NULL is allowed */
 
@@ -45,8 +45,8 @@ typedef struct Corpus {
     Store text,
         mel;     /* views of the source's; closed in a corpus of segments, but mel where they bring mels */
     Store audio; /* the same; closed in any other */
-    /* > 0: rows of its batches are segments of so many frames, cut from the clips by the loader. 0: they are
-     * whole utterances. */
+    /* > 0: rows of its batches are segments of this many frames, cut from the clips by the loader. 0: they
+     * are whole utterances. */
     int segment_frames;
     CorpusItem *items;     /* [count] utterances of the split, in the order of the dataset */
     SampleLength *lengths; /* [count] of a row: no tokens and segment_frames frames if it is a segment */
@@ -70,7 +70,7 @@ typedef struct Corpus {
 /* Opens one split of a source, which must outlive the corpus. c is closed after a failure. */
 int corpus_open_split(Corpus *c, const CorpusSource *source, const Config *cfg, Split split, Log *log,
                       Err *err);
-/* As corpus_open_split, with a source of its own. */
+/* Like corpus_open_split, but opens its own source. */
 int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
 /* Batches number the languages as in this list, that of a voice with its own order. What it does not have
  * becomes the next best: the same language elsewhere, or the first. */

@@ -13,7 +13,7 @@ uint64_t counters_now(const Counters *c)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Relaxed everywhere: numbers are only added up, nobody orders other memory by them. */
+/* Relaxed everywhere: numbers are only added up; no other memory access is ordered by them. */
 static void add_since(const Counters *c, _Atomic uint64_t *to, uint64_t since)
 {
     uint64_t now = counters_now(c);
@@ -142,7 +142,7 @@ uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone)
     atomic_fetch_sub_explicit(&c->reading, 1, memory_order_relaxed);
     if (c->off)
         return 0;
-    /* The end of the read that ended last, whoever it was. */
+    /* The end of the read that ended last, in any worker. */
     while (end > before && !atomic_compare_exchange_weak_explicit(
                                &c->read_end, &before, end, memory_order_relaxed, memory_order_relaxed)) {
     }

@@ -87,8 +87,8 @@ void counters_add(Counters *c, StageId s, double busy, double blocked_in, double
 void counters_left(Counters *c, StageId s, uint64_t bytes, uint64_t queue); /* one batch has left the stage */
 void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT]);
 
-/* Traces. batch counts from the first one of the pipeline. Whoever opens a batch calls begin before anyone
- * adds to its trace. */
+/* Traces. batch counts from the first one of the pipeline. The thread that opens a batch calls begin before
+ * any thread adds to its trace. */
 void counters_trace_begin(Counters *c, int64_t batch, int rows, int frames);
 void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns);
 void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds);

@@ -8,10 +8,9 @@ int data_unusable(const Dataset *d, const Config *cfg, const char *rejected_path
 {
     size_t same = 0;
     if (!d->lines) {
-        err_set(err, ERR_DATA,
-                d->has_header ? "%s holds its header line and no other" : "%s is empty: it holds no line",
+        err_set(err, ERR_DATA, d->has_header ? "%s has only a header line" : "%s is empty",
                 d->metadata_path[0]);
-        return err_hint(err, "write a line for each clip: id|text, with the recording in wavs/id.wav");
+        return err_hint(err, "write one line for each clip: id|text, with the recording in wavs/id.wav");
     }
     for (size_t i = 0; i < d->rejected_count; i++)
         same += d->rejected[i].reason == d->rejected[0].reason;
@@ -29,19 +28,19 @@ int data_unusable(const Dataset *d, const Config *cfg, const char *rejected_path
     return first->reason == REJECT_LANGUAGE
                ? err_hint(err,
                           "`espeak-ng --voices` lists the languages; --language en, for example, chooses one")
-               : err_hint(err, "%s lists them", rejected_path);
+               : err_hint(err, "%s lists the lines", rejected_path);
 }
 
 int data_none_to_train(const Config *cfg, Err *err)
 {
     err_set(err, ERR_DATA,
-            "no clip of %s is left to train on: val_split %g holds them out, or they are too short for their "
-            "texts",
+            "no clips of %s are left to train on: val_split %g holds them out, or the clips are too short "
+            "for their texts",
             cfg->data_path, cfg->val_split);
-    return err_hint(err, "a smaller --val-split, as 0.05, leaves most clips to train on; 0 leaves all");
+    return err_hint(err, "a smaller --val-split such as 0.05 leaves most clips for training; 0 leaves all");
 }
 
-/* Whoever trains or judges comes through here, so that nobody works on stale caches. */
+/* Everything that trains or judges opens its data here, so that stale caches are never used. */
 int data_open(CorpusSource **source, const Config *cfg, const DataOptions *o, Log *log, Err *err)
 {
     *source = NULL;

@@ -89,10 +89,10 @@ static void grow_locked(Feeder *f)
         f->o.most_buffers = f->wanted = f->count;
         log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
     } else
-        log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
+        log_debug(f->o.log, "the consumer had to wait: %d device buffers now", f->count);
 }
 
-/* The last buffer goes when its turn has come and nobody uses it. Returns 0 if that is later. */
+/* The last buffer is removed when its turn comes and it is not in use. Returns 0 if that is later. */
 static int shrink_locked(Feeder *f)
 {
     const int last = f->count - 1;
@@ -141,8 +141,8 @@ static int held_locked(const Feeder *f)
     return n;
 }
 
-/* A consumer that holds on to its batches gets more buffers, as long as there may be more. 0: there may not,
- * and it alone can go on. */
+/* A consumer that holds on to its batches gets more buffers, as long as there may be more. 0: there may be
+ * none, and only the consumer can continue. */
 static int make_room_locked(Feeder *f)
 {
     if (held_locked(f) == f->count && f->count < f->o.most_buffers) {
@@ -152,7 +152,7 @@ static int make_room_locked(Feeder *f)
     return held_locked(f) < f->count;
 }
 
-/* Each batch is counted once, whoever notices the wait. */
+/* Each batch is counted once, whichever thread notices the wait. */
 static void count_wait_locked(Feeder *f, Buffer *b)
 {
     if (!b->late)
@@ -252,7 +252,7 @@ static int make_ready(Feeder *f, Buffer *b)
     return depth;
 }
 
-/* One batch from slot to READY buffer. With a thread of its own a buffer is READY as soon as its work is
+/* One batch from slot to READY buffer. With a separate thread, a buffer is READY as soon as its work is
  * enqueued; without (synchronous) every stage is over first, and nothing overlaps. */
 static int feed_one(Feeder *f, Err *err)
 {
@@ -374,12 +374,12 @@ static int holds_all_locked(Feeder *f, Err *err)
     if (f->stopped || f->ended || f->ready_count > 0 || held == 0)
         return 0;
     if (in_turn && f->last_released == NO_BUFFER && f->started > 0) {
-        err_set(err, ERR_BUSY, "the next batch is not loaded before the last one is released");
-        return err_hint(err, "release it first, or leave optimize_cpu_gpu_overlap on");
+        err_set(err, ERR_BUSY, "the next batch is not loaded until the last one is released");
+        return err_hint(err, "release it first, or turn optimize_cpu_gpu_overlap on");
     }
     if (make_room_locked(f))
         return 0;
-    err_set(err, ERR_BUSY, "all %d device buffers hold batches that were not released", f->count);
+    err_set(err, ERR_BUSY, "all %d device buffers hold batches that have not been released", f->count);
     return err_hint(err, "release batches before taking more, or raise pipeline_buffer_size (%d)",
                     f->o.cfg->pipeline_buffer_size);
 }

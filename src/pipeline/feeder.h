@@ -52,7 +52,7 @@ uint64_t feeder_model_bytes(const Feeder *f);
 /* Call after ring_stop and loader_stop: its thread ends, and nothing is enqueued from then on. Returns 1 as
  * feeder_close does: all that can be done is to close it. */
 int feeder_pause(Feeder *f);
-/* Begins anew after that, with the loader that was opened in the meantime. No batch may be held. */
+/* Starts again after that, with the loader that was opened in the meantime. No batch may be held. */
 int feeder_restart(Feeder *f, Loader *loader, Err *err);
 /* Call after ring_stop and loader_stop. Returns 1 if its thread (with inline_loading) is stuck in a read:
  * thread, Feeder, ring and loader are then abandoned, but everything on the devices is closed. */

@@ -35,7 +35,7 @@ typedef struct Request {
     int64_t order;   /* of the batch it asked for */
     int device_idle; /* its device had nothing left to do */
     int late;        /* ... and no batch was ready */
-    int waited;      /* no batch was ready when it asked, whatever its device did */
+    int waited;      /* no batch was ready when it asked, even if its device was still busy */
     int ran_dry;     /* ... or it had nothing left by the time there was one */
 } Request;
 
@@ -43,7 +43,7 @@ struct Feeder {
     FeederOptions o;
     int two_devices;
     Device *peer_device;        /* the device of the stream `peer` */
-    Stream *copy, *work, *peer; /* copy == work if copies have no stream of their own */
+    Stream *copy, *work, *peer; /* copy == work if copies have no separate stream */
     Buffer buffers[POLICY_MOST_BUFFERS];
     int count;
     int free_queue[POLICY_MOST_BUFFERS], free_head, free_count;

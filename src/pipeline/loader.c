@@ -13,7 +13,7 @@
 #include "pipeline/policy.h"
 
 #define EMPTY_BATCHES 3   /* in a row without a usable row, of at least ... */
-#define EMPTY_ROWS 8      /* ... so many rows, end a run */
+#define EMPTY_ROWS 8      /* ... this many rows, end a run */
 #define CLOSE_SECONDS 3.0 /* a worker that is still reading so long after the stop is left behind */
 #define NAP_LEAST 20e-6   /* s between two looks at a thread that should end; doubled up to NAP_MOST */
 #define NAP_MOST 5e-3
@@ -91,7 +91,7 @@ static int fails_on_purpose(const Loader *l, const Slot *s, int row)
 }
 
 /* A clip here and there may be damaged. When nothing can be read any more, the disk has gone or the folder
- * was moved, and to go on would be to train on nothing. */
+ * was moved, and continuing would mean training on nothing. */
 static void watch_for_empty(Loader *l, const BatchInfo *info)
 {
     if (info->count == 0) /* by the plan: it says nothing about the disk */
@@ -108,9 +108,11 @@ static void watch_for_empty(Loader *l, const BatchInfo *info)
     Ring *r = l->o.ring;
     Err err = {0};
     pthread_mutex_lock(&r->mutex);
-    err_set(&err, ERR_DATA, "no clip of %d batches in a row could be loaded; %s", batches, l->why);
+    err_set(&err, ERR_DATA, "none of the clips of %d batches in a row could be loaded; %s", batches, l->why);
     pthread_mutex_unlock(&r->mutex);
-    err_hint(&err, "was the folder moved, or its disk unmounted? The same command goes on when it is back");
+    err_hint(
+        &err,
+        "the folder may have been moved, or its disk unmounted; when it is back, the same command resumes");
     ring_stop(r, &err);
 }
 
@@ -148,7 +150,7 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
         }
     }
     atomic_store(&w->busy_since, 0);
-    /* The rows that stay empty belong to whoever has the last. */
+    /* The rows that stay empty belong to the worker with the last row. */
     if (s->batch && first + rows == s->info.count)
         for (int row = s->info.count; row < l->o.shape.rows; row++)
             loader_finish_row(l, w, s, row, NULL);
@@ -178,7 +180,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     BatchInfo *info = &s->info;
     int bucket, whole, first;
     number_share(l, info, r->opened);
-    /* The order of the epoch is made by whoever opens its first batch. */
+    /* The worker that opens the first batch of an epoch makes its order. */
     sampler_epoch(l->o.sampler, info->epoch);
     const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &whole, &bucket);
     const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
@@ -235,7 +237,8 @@ static void add_slots_locked(Loader *l, int slots)
     if (rc)
         log_info(l->o.log, "the pipeline stays at %d host slots: %s", now, why.msg);
     else
-        log_debug(l->o.log, "the model device waited for batches to be loaded: %d host slots now", slots);
+        log_debug(l->o.log, "the model device had to wait for batches to be loaded: %d host slots now",
+                  slots);
     ring_added(r, slots, rc == 0);
     pthread_mutex_lock(&r->mutex);
 }

@@ -1,8 +1,8 @@
 /* loader.h - workers that fill host slots from the mapped caches, or from audio files (on_the_fly).
- * A row that cannot be loaded is left empty (lengths 0), logged once, and counted; the batch goes on without
- * it. A few batches in a row without a single row stop the ring with an error. Invariants of a worker: it
- * holds no lock while it reads, and it writes only to rows that it has claimed. Threads: loader_open starts
- * the workers; loader_fill_next is for callers without workers (num_workers 0). */
+ * A row that cannot be loaded is left empty (lengths 0), logged once, and counted; the batch continues
+ * without it. A few batches in a row without a single row stop the ring with an error. Invariants of a
+ * worker: it holds no lock while it reads, and it writes only to rows that it has claimed. Threads:
+ * loader_open starts the workers; loader_fill_next is for callers without workers (num_workers 0). */
 #ifndef MYXTTS_LOADER_H
 #define MYXTTS_LOADER_H
 
@@ -44,7 +44,7 @@ int loader_open(Loader **l, const LoaderOptions *o, Err *err);
 int loader_fill_next(Loader *l, Err *err);
 /* Stops the ring with an error if a worker has been busy with a row for longer than stuck_seconds; the error
  * names the row. To be called by a thread that does not read. Without overlap (native_loading off) the
- * consumer itself reads, and nobody watches it. */
+ * consumer reads the clips itself, and no thread watches it. */
 void loader_watch(Loader *l);
 int64_t loader_lost(const Loader *l); /* utterances that could not be loaded so far, each counted once */
 /* Call after ring_stop. Returns 1 if a worker is still in a read after loader_patience seconds: it is

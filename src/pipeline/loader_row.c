@@ -19,7 +19,7 @@
 #include "pipeline/policy.h"
 #include "pipeline/preprocess_math.h"
 
-#define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all */
+#define TIMED_EVERY 4 /* rows from the cache are quick: only one in this many is timed, for all of them */
 #define MAX_AUDIO_FILE ((size_t)1 << 30) /* bytes */
 #define SPEED_SALT 0x7370656564000000u   /* keeps its numbers apart from those of the other augmentation */
 #define MOST_WHY 512                     /* bytes of the sentence that says why a row is lost */
@@ -49,7 +49,7 @@ typedef struct RowSource {
 /* Time stamps around a row. */
 typedef struct RowClock {
     unsigned weight; /* rows that this one stands for; 0: it is not timed */
-    int alone;       /* nobody else was reading when its read began */
+    int alone;       /* no other worker was reading when its read began */
     int read_over;
     uint64_t start, read_end;
     uint64_t disk; /* TRACE_DISK of its read, ns */
@@ -149,7 +149,7 @@ static void lose(Loader *l, uint32_t item, const char *why)
     if (atomic_fetch_or(known_of(l, item), RECORD_NAMED) & RECORD_NAMED)
         return;
     atomic_fetch_add(&l->lost, 1);
-    log_warn(l->o.log, "%.*s is left out: %s", (int)u->id.n, u->id.p, why);
+    log_warn(l->o.log, "%.*s is skipped: %s", (int)u->id.n, u->id.p, why);
 }
 
 /* Some page of the caches that hold these records could not be read: the file was cut short, or its disk
@@ -186,9 +186,9 @@ static int check_records(Loader *l, uint32_t item, RowSource *r)
     const int gone = pages_lost(l, r), predicted = strcmp(store->name, PREDICTED_STORE) == 0;
     atomic_fetch_or(known_of(l, item), RECORD_DAMAGED);
     snprintf(r->why, sizeof r->why,
-             gone ? "its record in the %s cache can be read no more: the file was cut short, or its disk "
-                    "failed; `myxtts %s` builds it anew"
-                  : "its record in the %s cache is damaged; `myxtts %s` builds it anew",
+             gone ? "its record in the %s cache can no longer be read: the file was cut short, or its disk "
+                    "failed; `myxtts %s` rebuilds it"
+                  : "its record in the %s cache is damaged; `myxtts %s` rebuilds it",
              store->name,
              predicted ? "train"
              : gone    ? "prepare"
@@ -228,7 +228,7 @@ static int view_records(Loader *l, const Slot *s, uint32_t item, RowSource *r)
 }
 
 /* A change of speed makes another voice, so all clips of a speaker in a batch get the same one: a row must
- * not learn to speak in another voice than its reference. A segment has none, and a speed of its own. */
+ * not learn to speak in another voice than its reference. A segment has none, but its own speed. */
 static float draw_speed(const Loader *l, int64_t batch, uint64_t whose)
 {
     const Config *cfg = l->o.cfg;
@@ -237,7 +237,8 @@ static float draw_speed(const Loader *l, int64_t batch, uint64_t whose)
     return (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
 }
 
-/* A function of seed, batch and utterance (for a segment, and part of it): the same whoever loads the row. */
+/* A function of seed, batch and utterance (for a segment, and part of it): the same whichever worker loads
+ * the row. */
 static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], const BatchInfo *batch,
                               const CorpusItem *item)
 {
@@ -394,8 +395,8 @@ static int decode_audio(Loader *l, Worker *w, const char *path, const float **sa
         return ERR_DATA;
     if (n > most) {
         snprintf(r->why, sizeof r->why,
-                 "%s has changed since it was prepared: %lld samples, at most %lld fit", path, (long long)n,
-                 (long long)most);
+                 "%s has changed since it was prepared: it has %lld samples, but at most %lld fit", path,
+                 (long long)n, (long long)most);
         return ERR_DATA;
     }
     r->samples = (int32_t)n;

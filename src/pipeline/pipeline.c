@@ -270,20 +270,20 @@ static void say_settings(const PipelineOptions *o, int on_the_fly)
         if (cfg->augment_noise_db > 0)
             log_warn(
                 o->log,
-                "augment_noise_db does nothing to a vocoder's segments: the samples have to fit the mel");
+                "augment_noise_db has no effect on a vocoder's segments: their samples must match the mel");
         if (cfg->augment_speed > 0 && corpus_brings_mel(o->corpus))
-            log_warn(o->log, "augment_speed does nothing to segments that bring their mels");
+            log_warn(o->log, "augment_speed has no effect on segments that come with their mels");
         return;
     }
     if (on_the_fly && cfg->preprocessing_mode == PREPROCESS_AUTO)
         log_info(o->log, "preprocessing_mode auto is on_the_fly here: %s",
-                 cfg->augment_speed > 0
-                     ? "augment_speed can only change samples, not mels"
-                     : "the mels do not fit into the free memory, and the audio files take "
-                       "less than half of their space");
+                 cfg->augment_speed > 0 ? "augment_speed can only change samples, not mels"
+                                        : "the mels do not fit into free memory, and the audio files take "
+                                          "less than half of their space");
     if (cfg->augment_speed > 0 && !on_the_fly)
-        log_warn(o->log,
-                 "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
+        log_warn(
+            o->log,
+            "augment_speed has no effect on mels from the cache; it needs preprocessing_mode on_the_fly");
 }
 
 /* How many there are from the start on. A run that is resumed begins in the middle of an epoch. */
@@ -305,7 +305,7 @@ static int count_batches(const Pipeline *p, int64_t *batches, Err *err)
 int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
 {
     *out = NULL;
-    /* The counters want cache lines of their own. */
+    /* The counters need separate cache lines. */
     Pipeline *p = mem_aligned(_Alignof(Pipeline), 1, sizeof *p);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the pipeline");
@@ -389,7 +389,7 @@ int pipeline_consume(Pipeline *p, Stream *consumer, PipelineUse use, void *arg, 
     return rc ? rc : released;
 }
 
-/* Simulated waits of the loader first, so that nobody sleeps on. */
+/* Simulated waits of the loader end first, so that no worker keeps sleeping. */
 void pipeline_stop(Pipeline *p)
 {
     loader_stop(p->loader);
@@ -433,7 +433,7 @@ Counters *pipeline_counters(Pipeline *p) { return &p->counters; }
 const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
 Shares pipeline_shares(const Pipeline *p) { return p->sizes.shares; }
 
-/* A snapshot; the counters go on. */
+/* A snapshot; the counters keep counting. */
 void pipeline_report(Pipeline *p, PipelineReport *r)
 {
     int64_t added_at;

@@ -12,8 +12,8 @@
  * pipeline is too slow. Several batches may be held at once and released in any order; each holds a buffer,
  * and with all of them held pipeline_take is ERR_BUSY.
  *
- * The sampler's batches are those of all ranks together. The pipeline delivers this rank's shares of each,
- * one after the other; BatchInfo says which, and "batch" means such a share in what follows.
+ * The sampler's batches are for all ranks together. The pipeline delivers this rank's shares of each, one
+ * after the other; BatchInfo says which, and "batch" means such a share in what follows.
  *
  * Order and bytes of the batches do not depend on workers, devices or timing. With native_loading = false the
  * same work is done in pipeline_take, one stage after the other: a baseline to compare the overlap with.
@@ -58,7 +58,8 @@ typedef struct PipelineOptions {
     PipelineState start;
     int rank, ranks;      /* whose shares; ranks 0: it is alone */
     int64_t epochs;       /* 0 = for ever */
-    int no_step;          /* the consumer takes no time; it always waits, and no slots are added for it */
+    int no_step;          /* 1: the consumer takes no time, so it always waits, and no slots are added because
+                           * of that */
     double stuck_seconds; /* loading an utterance for longer than this stops the run; 0 = 120 */
     Log *log;
 } PipelineOptions;
@@ -66,7 +67,7 @@ typedef struct PipelineOptions {
 typedef struct PipelineReport {
     StageSnapshot stages[STAGE_COUNT];
     int workers, slots, slots_at_start, most_slots, buffers, buffers_at_start;
-    int64_t slots_added_at; /* batch, since the start, from which on there were so many slots; 0: the first */
+    int64_t slots_added_at; /* batch, since the start, that first had this many slots */
     int on_the_fly;         /* 1: samples from audio files, 0: from the caches */
     uint64_t data_bytes, model_bytes, pinned_bytes; /* memory in use */
     int64_t batches, utterances;                    /* taken by the consumer, without lost utterances */
@@ -79,7 +80,7 @@ int pipeline_open(Pipeline **p, const PipelineOptions *o, Err *err);
 /* Returns 0 and a batch; ERR_STOPPED at the end or after pipeline_stop; otherwise the first error of any
  * stage. */
 int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err);
-/* The same, but 1 if there is no batch after so many seconds. */
+/* The same, but returns 1 if there is no batch after this many seconds. */
 int pipeline_take_within(Pipeline *p, DeviceBatch *b, double seconds, Err *err);
 /* Makes the consumer's stream (of the model device) wait until the batch is complete; the caller does not
  * wait. */
@@ -91,20 +92,20 @@ typedef int (*PipelineUse)(void *arg, const DeviceBatch *b, Stream *consumer, Er
  * Returns the code of pipeline_take or of use. */
 int pipeline_consume(Pipeline *p, Stream *consumer, PipelineUse use, void *arg, Err *err);
 void pipeline_stop(Pipeline *p);
-/* Begins anew at another batch, also after a stop or an error, with the memory that it has: a new pipeline
- * would take it again. No batch may be held. After a failure all that can be done is to close it. */
+/* Starts again at another batch, also after a stop or an error, and reuses the memory instead of allocating
+ * it again. No batch may be held. After a failure the pipeline can only be closed. */
 int pipeline_restart(Pipeline *p, const PipelineState *start, Err *err);
 void pipeline_state(const Pipeline *p, PipelineState *s);
 void pipeline_report(Pipeline *p, PipelineReport *r);
 Counters *pipeline_counters(Pipeline *p);
 const Sampler *pipeline_sampler(const Pipeline *p);
 Shares pipeline_shares(const Pipeline *p);
-/* The consumer's stream must be idle, or at least done with its batches. Returns 0, or 1 if a thread is stuck
- * in a read and was abandoned: corpus, configuration and log must then stay open until the process ends. */
+/* The consumer's stream must have finished with its batches. Returns 0, or 1 if a thread is stuck in a read
+ * and was abandoned: corpus, configuration and log must then stay open until the process ends. */
 int pipeline_close(Pipeline *p);
 
-/* The minimum of memory that the pipeline needs on each device, POLICY_START_BUFFERS buffers and the tables;
- * and of pinned host memory, with as many slots as there may be. Allocates nothing on the devices. */
+/* The memory that the pipeline needs at least on each device (POLICY_START_BUFFERS buffers and the tables),
+ * and at most of pinned host memory (with the maximum number of slots). Allocates nothing on the devices. */
 int pipeline_plan(uint64_t *data_bytes, uint64_t *model_bytes, uint64_t *pinned_bytes,
                   const PipelineOptions *o, Err *err);
 

@@ -11,7 +11,7 @@
 #define AUTO_ROWS 64        /* utterances that all slots together hold, where the setting is auto */
 #define AUTO_MOST_SLOTS 8   /* at the start */
 #define SLOTS_GROW_TIMES 8  /* as many slots as at the start, at most */
-#define SLOTS_MEMORY 8      /* one part in so many of the free memory may become slots */
+#define SLOTS_MEMORY 8      /* one part in this many of the free memory may become slots */
 #define EBBS_APART 64       /* batches; what is further apart is not the same trouble */
 #define EVEN_ROWS 4         /* rows of a share from which on one more makes little difference */
 #define SEGMENT_SALT 0x7365676d656e7473u /* keeps its numbers apart from those of the augmentation */
@@ -72,7 +72,7 @@ int policy_slots(int prefetch_buffer_size, int batch_size)
     return prefetch_buffer_size < POLICY_LEAST_SLOTS ? POLICY_LEAST_SLOTS : prefetch_buffer_size;
 }
 
-/* Memory that nobody could measure is not taken. */
+/* If free memory is unknown, none is taken. */
 int policy_most_slots(int prefetch_buffer_size, int slots, uint64_t slot_bytes, uint64_t memory_bytes)
 {
     if (prefetch_buffer_size != CONFIG_AUTO)
@@ -122,7 +122,7 @@ int64_t policy_segment_start(const SegmentDraw *d, int64_t samples, int64_t segm
     const int64_t from = starts * d->part / d->parts, end = starts * (d->part + 1) / d->parts;
     const uint64_t which = (uint64_t)d->part << 32 | d->utterance;
     rng_seed(&rng, rng_mix(rng_mix(rng_mix(d->seed, SEGMENT_SALT), (uint64_t)d->epoch), which));
-    /* Parts of a clip that is hardly longer than its segments may have no start of their own. */
+    /* Parts of a clip that is hardly longer than its segments may have the same start. */
     return end > from ? from + (int64_t)rng_below(&rng, (uint64_t)(end - from)) : from;
 }
 

@@ -69,7 +69,7 @@ typedef struct SegmentDraw {
     uint64_t seed;
     int64_t epoch;
     uint32_t utterance;
-    uint32_t part, parts; /* of the clip: its segments begin in so many equal parts of it */
+    uint32_t part, parts; /* of the clip: its segments begin in this many equal parts of it */
 } SegmentDraw;
 /* The first sample of the segment of `segment` samples that a clip of `samples` gives in an epoch: anywhere
  * in its part of the clip, by chance, as the draw says. 0 if the clip is not longer. */
@@ -98,7 +98,7 @@ typedef struct GrowWindow {
     int before;    /* number of buffers before it; 0: it has proved itself, or there was none */
     int64_t grown; /* batch */
     int useful;    /* 1: all of them were in use since, and no stage had a queue */
-    int limit;     /* more than so many did not help, ... */
+    int limit;     /* more than this many did not help, ... */
     int64_t again; /* ... and are not tried before this batch; 0: they were not tried */
 } GrowWindow;
 

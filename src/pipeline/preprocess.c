@@ -130,7 +130,7 @@ int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *er
     if (p->cuda)
         return p->cuda->run(p->cuda_state, p->device->ops->stream_native(s), args, err);
     if (args->samples > 0 && t->speed && (int64_t)args->frames * t->mel->hop > p->host.samples_cap)
-        return err_set(err, ERR_CONFIG, "a batch of %d frames is over max_mel_frames", args->frames);
+        return err_set(err, ERR_CONFIG, "a batch of %d frames exceeds max_mel_frames", args->frames);
     PreprocessTask task = {.host = &p->host, .args = *args};
     return p->device->ops->run(s, preprocess_host_kernel, &task, sizeof task, STAGE_PREPROCESS, err);
 }

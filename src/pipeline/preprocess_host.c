@@ -169,7 +169,7 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     size_t row_values = (size_t)a->frames * (size_t)a->bands;
     Row r = {.h = task->host, .a = a, .index = (size_t)row, .stored = stored};
     memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
-    /* What is switched off is neutral, whatever the loader drew. */
+    /* Augmentations that are off get neutral values, whatever the loader drew. */
     r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
     r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;
     r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;

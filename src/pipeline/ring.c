@@ -24,7 +24,7 @@ int ring_open(Ring *r, int slots, int most, int rows, int64_t batches, Err *err)
     }
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
-    /* ring_take counts on the clock that nobody can set. */
+    /* ring_take uses the monotonic clock. */
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&r->mutex, NULL);
     pthread_cond_init(&r->work, &attr);
@@ -221,7 +221,7 @@ int ring_take(Ring *r, Slot **out, double seconds, Err *err)
     return rc;
 }
 
-/* A free slot is work for somebody. */
+/* A free slot means work for one of the workers. */
 void ring_release(Ring *r, Slot *s)
 {
     pthread_mutex_lock(&r->mutex);

@@ -59,8 +59,8 @@ typedef struct Ring {
 
 /* `most` is the maximum of slots; the memory of the slots is the caller's business. */
 int ring_open(Ring *r, int slots, int most, int rows, int64_t batches, Err *err);
-/* As it was when it was opened, for so many batches; the slots and their memory stay. No thread may be using
- * it. */
+/* Puts the ring back into the state after ring_open, for this many batches; the slots and their memory are
+ * kept. No thread may be using it. */
 void ring_restart(Ring *r, int64_t batches);
 void ring_close(Ring *r); /* a zeroed ring is allowed; no thread may be using it */
 
@@ -69,23 +69,23 @@ void ring_stop(Ring *r, const Err *err);
 /* 0 while the ring runs; after a stop ERR_STOPPED, or the code of the first error, with its text in err. */
 int ring_check(Ring *r, Err *err);
 
-/* Returns the oldest slot with rows that nobody has claimed; or a FREE slot, for which the caller fills in
- * info and items of the next batch and calls ring_opened_locked before it unlocks; or NULL if there is
- * neither. */
+/* Finds work for a loader: the oldest slot with unclaimed rows; otherwise a FREE slot, for which the caller
+ * fills in info and items of the next batch and calls ring_opened_locked before it unlocks; otherwise
+ * NULL. */
 Slot *ring_find_work_locked(Ring *r);
 void ring_opened_locked(Ring *r, Slot *s); /* the slot now is FILLING with the next batch */
-/* For a worker that has found no work. Returns 1 and the number of slots if it has to add some: it prepares
- * those after the first `count`, without the lock, and calls ring_added. */
+/* For a worker that has found no work. Returns 1 if it has to add slots, and how many there shall be in
+ * *slots: the worker prepares those after the first `count`, without the lock, and calls ring_added. */
 int ring_should_add_locked(Ring *r, int *slots);
-/* Ends that: 1: there are so many slots now; 0: that failed, and nobody will be asked again. */
+/* Ends the adding. ok 1: there are this many slots now; ok 0: it failed, and no worker is asked again. */
 void ring_added(Ring *r, int slots, int ok);
 /* Rows that could not be loaded. */
 typedef struct LostRows {
     int rows;
     int64_t tokens, frames; /* that they would have had */
 } LostRows;
-/* Reports that `rows` more rows of the slot are filled (or left empty because they are lost). Returns 1 for
- * the last ones: the batch then belongs to the caller, who adds what depends on all rows and calls
+/* Reports that `rows` more rows of the slot are filled (or left empty because they are lost). Returns 1 when
+ * these were the last: the batch then belongs to the caller, which adds what depends on all rows and calls
  * ring_ready. */
 int ring_filled(Ring *r, Slot *s, int rows, const LostRows *lost);
 void ring_ready(Ring *r, Slot *s); /* makes the slot READY; the caller no longer owns it */

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "pipeline/policy.h"
 
-#define MAX_BINS 512 /* of the histogram of lengths from which bucket borders are chosen */
+#define MAX_BINS 512 /* bins in the histogram of lengths from which bucket borders are chosen */
 #define NOBODY UINT32_MAX
 
 /* The batches of one epoch. Two plans are kept, because workers may still fill the last batches of an epoch
@@ -106,7 +106,7 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
     /* pad_to_fixed_length: one shape, and every utterance must fit. */
     if (o->fixed_frames > 0) {
         if (max_frames > (uint32_t)o->fixed_frames)
-            return err_set(err, ERR_DATA, "an utterance has %u frames, more than the fixed shape of %d",
+            return err_set(err, ERR_DATA, "an utterance has %u frames, but the fixed shape has only %d",
                            max_frames, o->fixed_frames);
         s->buckets[0] = (SamplerBucket){.tokens = round_to_multiple((int)max_tokens, SAMPLER_TEXT_MULTIPLE),
                                         .frames = round_to_multiple(o->fixed_frames, o->frame_multiple),
@@ -149,7 +149,7 @@ static int bucket_of(const Sampler *s, uint32_t frames)
 }
 
 /* Fills s->members and the padded text length of every bucket. A bucket's texts may be longer than its own
- * utterances need: what is left over in shorter buckets moves to it. */
+ * utterances need, because utterances left over in shorter buckets move to it. */
 static void fill_members(Sampler *s, const SampleLength *lengths)
 {
     if (s->o.fixed_frames == 0)
@@ -224,7 +224,7 @@ static int copy_speakers(Sampler *s, const SamplerOptions *o, Err *err)
     return 0;
 }
 
-/* What the order of rows needs: lengths, and room for one batch. */
+/* Allocates what ordering rows needs: lengths, and room for one batch. */
 static int copy_lengths(Sampler *s, const SampleLength *lengths, Err *err)
 {
     const uint32_t rows = s->count < (uint32_t)s->o.batch_size ? s->count : (uint32_t)s->o.batch_size;
@@ -246,7 +246,7 @@ int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *len
     ASSERT(o->batch_size > 0 && o->frame_multiple > 0);
     ASSERT(o->fixed_frames > 0 || (o->buckets > 0 && o->buckets <= SAMPLER_MAX_BUCKETS));
     if (count == 0)
-        return err_set(err, ERR_DATA, "there is no utterance to make batches of");
+        return err_set(err, ERR_DATA, "there are no utterances to make batches from");
     Sampler *s = mem_calloc(1, sizeof *s);
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory for the sampler");
@@ -259,7 +259,8 @@ int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *len
         fill_members(s, lengths);
         count_batches(s);
         if (sampler_batches(s) == 0)
-            rc = err_set(err, ERR_DATA, "%u utterances do not fill one batch of %d", count, o->batch_size);
+            rc = err_set(err, ERR_DATA, "%u utterances do not fill a single batch of %d", count,
+                         o->batch_size);
     }
     if (!rc)
         rc = copy_speakers(s, o, err);
@@ -318,8 +319,8 @@ static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
 }
 
 /* Orders pool [n], which begins with a batch: first pairs of utterances of one speaker, in the order in which
- * they are found, then those that found no partner. A pair is not cut by the end of a batch where a single
- * utterance can stand there instead. */
+ * they are found, then those that found no partner. A pair is not split by the end of a batch if a single
+ * utterance can fill the place. */
 static void pair_speakers(Sampler *s, uint32_t *pool, uint32_t n)
 {
     const uint32_t size = (uint32_t)s->o.batch_size;

@@ -108,7 +108,7 @@ static int read_one(StepMeter *m, Err *err)
     m->apart[i] = 0;
     m->had_data[i] = 0;
     m->has_asked[asked] = 0;
-    /* The end stays readable while its place in the ring is recorded anew. */
+    /* The end stays readable while its place in the ring is recorded again. */
     Event *kept = m->previous_end;
     m->previous_end = m->end[i];
     m->end[i] = kept;

@@ -29,7 +29,7 @@ typedef struct StepMeter {
     Event *start[METER_LAG], *end[METER_LAG];
     Event *sum_start[METER_LAG], *sum_end[METER_LAG];
     int summed[METER_LAG];      /* the step waited for a sum over ranks: by the events above, */
-    double sum_took[METER_LAG]; /* or, where this is not 0, for so many seconds */
+    double sum_took[METER_LAG]; /* or, where this is not 0, for this many seconds */
     int fresh[METER_LAG];       /* the time before the step is not to be counted */
     int is_fresh;               /* of the next step */
     /* One more: the next step asks while METER_LAG are under way. */

@@ -12,7 +12,8 @@
 
 enum { MOST_RANKS = 65536, TORCH_PORT = 29500, SLURM_PORTS = 20000, SLURM_PORT_COUNT = 10000 };
 
-/* Numbers that Slurm gives to what is no step of srun: an interactive shell and everything above it. */
+/* Numbers that Slurm gives to processes outside an srun step: an interactive shell and everything above
+ * it. */
 #define SLURM_NO_STEP 4294967290
 
 /* What each launcher sets. */
@@ -60,12 +61,12 @@ static int read_number(int *value, const char *name, int least, int most, Err *e
     int64_t n;
     const char *text = variable(name);
     if (!text) {
-        err_set(err, ERR_USAGE, "the environment says that this is one of several ranks, but %s is not set",
-                name);
-        return err_hint(err, "set all of them, or none; `env -u NAME` leaves one out");
+        err_set(err, ERR_USAGE,
+                "the environment starts this process as one of several ranks, but %s is not set", name);
+        return err_hint(err, "set all of these variables, or none; `env -u NAME` removes one");
     }
     if (!whole_number(text, &n) || n < least || n > most)
-        return err_set(err, ERR_USAGE, "%s is '%s' in the environment; it should be %d .. %d", name, text,
+        return err_set(err, ERR_USAGE, "%s is '%s' in the environment, but must be %d to %d", name, text,
                        least, most);
     *value = (int)n;
     return 0;

@@ -1,5 +1,5 @@
 /* rank_place.h - which of several processes this is. A launcher (torchrun, mpirun, srun) says so in the
- * environment; nothing else is asked. Threads: any, as long as nobody changes the environment. */
+ * environment; nothing else is asked. Threads: any, as long as the environment is not changed. */
 #ifndef MYXTTS_RANK_PLACE_H
 #define MYXTTS_RANK_PLACE_H
 
@@ -10,7 +10,7 @@
 /* Who started the processes, in the order in which their variables are looked for. */
 typedef enum {
     LAUNCHER_NONE,    /* nobody: one process */
-    LAUNCHER_TORCH,   /* RANK, WORLD_SIZE, LOCAL_RANK: torchrun, or whoever sets these */
+    LAUNCHER_TORCH,   /* RANK, WORLD_SIZE, LOCAL_RANK: torchrun, or another launcher that sets these */
     LAUNCHER_OPENMPI, /* OMPI_COMM_WORLD_RANK, ..._SIZE, ..._LOCAL_RANK: mpirun of OpenMPI */
     LAUNCHER_PMI,     /* PMI_RANK, PMI_SIZE, MPI_LOCALRANKID: mpiexec of MPICH or Intel */
     LAUNCHER_SLURM    /* SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID inside a step of srun */

@@ -9,8 +9,8 @@ enum { FIRST_STEPS = 3 }; /* which take longer: kernels are chosen, files are re
 #define FIRST_STEP_SECONDS 60.0
 #define LONG_STEPS 5 /* of its longest steps make a hang */
 
-/* How a rank may take its time while others wait; 0: seconds, as the patience says. Whoever does something
- * long calls ranks_doing meanwhile. */
+/* How a rank may take its time while others wait; 0: seconds, as the patience says. Long work calls
+ * ranks_doing meanwhile. */
 static const struct {
     const char *words;
     double seconds;
@@ -80,12 +80,11 @@ static void say_hung(Err *err, const RankState *s, const WireHost *host, int ran
         snprintf(who, sizeof who, "%d rank%s wait%s", waiting, plural((uint64_t)waiting),
                  waiting == 1 ? "s" : "");
     else
-        snprintf(who, sizeof who, "the others wait");
-    err_set(err, ERR_WORKER, "rank %d on %s hangs: it has been %s at step %lld for %.0f s, and %s for it",
+        snprintf(who, sizeof who, "the others are waiting");
+    err_set(err, ERR_WORKER, "rank %d on %s is stuck: it has been %s at step %lld for %.0f s, and %s for it",
             rank, host->host, doings[doing_of(b)].words, (long long)b->step, now - s->moved, who);
-    err_hint(
-        err,
-        "look at its disk, its GPU (dmesg) and its load; MYXTTS_RANK_SECONDS gives slow ranks more time");
+    err_hint(err,
+             "check its disk, its GPU (dmesg) and its load; MYXTTS_RANK_SECONDS gives slow ranks more time");
 }
 
 /* One who lags behind while others wait in a call of theirs. */
@@ -113,8 +112,8 @@ static int find_laggard(Err *err, const RankState *states, const WireHost *hosts
     return worst;
 }
 
-/* All stand still: on GPUs the others wait inside NCCL, where no call of ours is seen. The one that is behind
- * is to blame. */
+/* All stand still: on GPUs the others wait inside NCCL, where no call of ours is seen. The rank that is
+ * behind is the cause. */
 static int find_standstill(Err *err, const RankState *states, const WireHost *hosts, int count, double now,
                            double patience)
 {
@@ -136,7 +135,7 @@ static int find_standstill(Err *err, const RankState *states, const WireHost *ho
         say_hung(err, &states[last], &hosts[last], last, 0, now);
         return last;
     }
-    err_set(err, ERR_WORKER, "no rank has got ahead for %.0f s, at step %lld", now - states[0].moved,
+    err_set(err, ERR_WORKER, "no rank has made progress for %.0f s, at step %lld", now - states[0].moved,
             (long long)states[0].beat.step);
     err_hint(err, "is the network between the hosts (%s, %s, ...) working?", hosts[0].host,
              hosts[count - 1].host);

@@ -31,7 +31,7 @@ typedef struct RankState {
     int gone;     /* it has said goodbye */
 } RankState;
 
-/* Seconds without a heartbeat that a rank may take; one that hangs may take two more. */
+/* Seconds without a heartbeat that a rank may take; a rank that is stuck may take two more. */
 #define RANK_PATIENCE 5.0
 
 void rank_state_beat(RankState *s, const RankBeat *beat, double now);

@@ -1,6 +1,6 @@
 /* rank_watch.c - the thread that every rank has: it sends heartbeats, listens for those of others, and brings
- * the run to an end when a rank fails. Rank 0 hears everybody and decides; the others hear rank 0. When rank
- * 0 itself is lost, the lowest rank that is left says so. */
+ * the run to an end when a rank fails. Rank 0 hears from all ranks and decides; the others hear rank 0. When
+ * rank 0 itself is lost, the lowest rank that is left says so. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #define AWAY_SECONDS 2.0  /* the thread itself did not run for so long: others cannot be judged */
 #define ECHO_SECONDS 1.0  /* how long rank 0 may take to pass on a fault */
 #define ASK_SECONDS 0.5   /* how long to look for a lower rank that is alive */
-#define GRACE_SECONDS 1.0 /* for the rest of the process to end by itself */
+#define GRACE_SECONDS 1.0 /* for the rest of the process to end on its own */
 #define LINGER_SECONDS 0.8
 #define TERM_SECONDS 0.5 /* after SIGTERM, to learn why */
 #define BYE_SECONDS 3.0
@@ -60,7 +60,7 @@ static void on_term(int signal_number)
     errno = e;
 }
 
-/* Only where nobody has plans of his own for the signal. */
+/* Only if the program has no other handler for the signal. */
 static void catch_term(Ranks *r)
 {
     struct sigaction action = {.sa_handler = on_term};
@@ -134,7 +134,7 @@ static Err arrived(const WireFault *f)
     return fault;
 }
 
-/* Rank 0 tells everybody. The first fault counts; the others follow from it. */
+/* Rank 0 tells all ranks. The first fault counts; the others follow from it. */
 static void fail_all(Watch *w, const Err *fault)
 {
     Ranks *r = w->r;
@@ -174,7 +174,7 @@ static void fail(Watch *w, const Err *fault)
 
 static void say_ended(Err *err, const WireHost *host, int rank)
 {
-    err_set(err, ERR_WORKER, "rank %d on %s ended without a word: it was killed, or crashed", rank,
+    err_set(err, ERR_WORKER, "rank %d on %s ended without a message: it was killed, or crashed", rank,
             host->host);
     err_hint(err, "`dmesg` on %s shows whether the kernel killed it for lack of memory", host->host);
 }

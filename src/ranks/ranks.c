@@ -125,7 +125,7 @@ static int compare_clocks(Ranks *r, Err *err)
         double ahead = all[i] - all[0];
         if (ahead < CLOCKS_APART && ahead > -CLOCKS_APART)
             continue;
-        log_warn(r->log, "the clock of %s (rank %d) is %.0f s %s that of %s", r->wire.hosts[i].host, i,
+        log_warn(r->log, "the clock of %s (rank %d) is %.0f s %s the clock of %s", r->wire.hosts[i].host, i,
                  ahead < 0 ? -ahead : ahead, ahead < 0 ? "behind" : "ahead of", r->wire.hosts[0].host);
         break;
     }
@@ -343,7 +343,7 @@ int ranks_gather_any(Ranks *r, Buf *all, size_t *sizes, const void *mine, size_t
     return gather_by_broadcasts(r, all->data, sizes, mine, err);
 }
 
-/* The sentence about values that differ, from everybody's. */
+/* The message about values that differ, made from those of all ranks. */
 static int say_they_differ(Ranks *r, const char *what, const char *value, Err *err)
 {
     int count = r->place.count;
@@ -357,7 +357,7 @@ static int say_they_differ(Ranks *r, const char *what, const char *value, Err *e
             rc = err_set(err, ERR_CONFIG,
                          "%s differs between ranks: %.200s on rank 0 (%s), %.200s on rank %d (%s)", what,
                          first, ranks_host(r, 0), other, i, ranks_host(r, i));
-            err_hint(err, "every rank needs the same program, settings and data");
+            err_hint(err, "all ranks need the same program, settings and data");
             break;
         }
         other += sizes[i];

@@ -3,11 +3,12 @@
  * numbers (MPICH and those with its binary interface, such as Intel MPI), which fit into a pointer.
  *
  * Every call is nonblocking, followed by MPI_Test and short sleeps: ranks may share cores with each other,
- * and a fault ends the wait. A lock around each call lets two threads work on two lanes, which are
- * communicators of their own, with a library that allows one thread at a time.
+ * and a fault ends the wait. A lock around each call lets two threads work on two lanes (separate
+ * communicators) with a library that allows only one thread at a time.
  *
- * A sum: each rank gets its slice from everybody, adds these in the order of ranks, and all gather the sums.
- */
+ * A sum: each rank receives its slice from all ranks, adds these in the order of ranks, and all gather the
+ * sums.
+ * */
 #include <dlfcn.h>
 #include <limits.h>
 #include <sched.h>
@@ -196,7 +197,7 @@ static int mpi_gather(Ranks *r, void *all, const void *mine, size_t bytes, Err *
     Mpi *m = r->own;
     Handle request = NULL;
     if (bytes > INT_MAX)
-        return err_set(err, ERR_DATA, "%zu bytes are too many to gather from every rank", bytes);
+        return err_set(err, ERR_DATA, "cannot gather %zu bytes from every rank: that is too much", bytes);
     pthread_mutex_lock(&m->lock);
     int code =
         m->f.iallgather(mine, (int)bytes, m->byte, all, (int)bytes, m->byte, m->lane[LANE_TALK], &request);
@@ -229,7 +230,7 @@ static int64_t step_of(const Ranks *r, int64_t n)
     return longest < STEP ? longest : STEP;
 }
 
-/* First a piece of this rank's slice from everybody, then for bf16 all numbers rounded. */
+/* First this rank's slice from every rank, then for bf16 all numbers, rounded. */
 static size_t mpi_scratch(const Ranks *r, int64_t n, SumType type)
 {
     size_t pieces = (size_t)r->place.count * (size_t)step_of(r, n) * width_of(type);
@@ -348,13 +349,14 @@ static int start(Mpi *m, const RankPlace *p, Err *err)
     if (code)
         return failure(m, code, "start", err);
     if (provided < THREAD_SERIALIZED)
-        return err_set(err, ERR_MISSING, "this MPI library was built without threads");
+        return err_set(err, ERR_MISSING, "this MPI library was built without thread support");
     m->f.comm_rank(m->world, &rank);
     m->f.comm_size(m->world, &count);
     if (rank != p->rank || count != p->count) {
-        err_set(err, ERR_USAGE, "this is rank %d of %d by the environment, but %d of %d by MPI", p->rank,
-                p->count, rank, count);
-        return err_hint(err, "is the library of the MPI whose %s started the ranks? MYXTTS_MPI names another",
+        err_set(err, ERR_USAGE, "the environment says that this is rank %d of %d, but MPI says %d of %d",
+                p->rank, p->count, rank, count);
+        return err_hint(err,
+                        "is this the library of the MPI whose %s started the ranks? MYXTTS_MPI names another",
                         launcher_name(p->launcher));
     }
     for (int lane = 0; !code && lane < WIRE_LANES; lane++) {

@@ -1,4 +1,4 @@
-/* ranks_nccl.c - see ranks_nccl.h. What is declared here of NCCL has been the same since 2.10. */
+/* ranks_nccl.c - see ranks_nccl.h. The NCCL functions declared here have not changed since version 2.10. */
 #include "ranks/ranks_nccl.h"
 
 #include <dlfcn.h>
@@ -58,7 +58,8 @@ struct RanksNccl {
 static int load(RanksNccl *c, Err *err)
 {
     const char *chosen = getenv("MYXTTS_NCCL"), *name = chosen ? chosen : "libnccl.so.2";
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL); /* stays: its threads may outlive a communicator */
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL); /* never closed: its threads may outlive a
+                                                          * communicator */
     if (!library) {
         const char *why = dlerror();
         err_set(err, ERR_MISSING, "%d rank%s on GPUs, but %s cannot be loaded: %s", ranks_count(c->r),
@@ -81,7 +82,7 @@ static int load(RanksNccl *c, Err *err)
 static int failure(const RanksNccl *c, int code, const char *what, Err *err)
 {
     err_set(err, ERR_DEVICE, "NCCL on GPU %s: %s: %s", c->device->name, what, c->f.error(code));
-    return err_hint(err, "NCCL_DEBUG=WARN in the environment makes NCCL say more");
+    return err_hint(err, "set NCCL_DEBUG=WARN in the environment for more from NCCL");
 }
 
 int ranks_nccl_open(RanksNccl **out, Ranks *r, Device *d, Err *err)
@@ -104,12 +105,12 @@ int ranks_nccl_open(RanksNccl **out, Ranks *r, Device *d, Err *err)
     }
     int code = !rc && ranks_rank(r) == 0 ? c->f.get_id(&id) : 0;
     if (code)
-        rc = failure(c, code, "begin", err);
+        rc = failure(c, code, "cannot start", err);
     if (!rc)
         rc = ranks_broadcast(r, &id, sizeof id, 0, err);
     if (!rc) {
         code = c->f.open(&c->comm, ranks_count(r), id, ranks_rank(r));
-        rc = code ? failure(c, code, "join", err) : 0;
+        rc = code ? failure(c, code, "cannot join the other ranks", err) : 0;
     }
     if (rc) {
         free(c);
@@ -123,7 +124,7 @@ void ranks_nccl_close(RanksNccl *c)
 {
     if (!c)
         return;
-    /* Waits for the others: after a fault the process ends without it. */
+    /* Closing waits for the other ranks; after a fault the process ends without it. */
     if (!ranks_failed(c->r))
         c->f.close(c->comm);
     free(c);
@@ -131,16 +132,16 @@ void ranks_nccl_close(RanksNccl *c)
 
 /* ---- sums ---- */
 
-/* Where things are in scratch: slices of all ranks, as they arrive; for bf16 also all numbers, rounded. */
+/* The scratch memory: this rank's slice from every rank, as received; for bf16 also all numbers, rounded. */
 typedef struct Layout {
-    int64_t each;  /* numbers of a slice; the last ranks' may be shorter */
+    int64_t each;  /* numbers in a slice; the slices of the last ranks may be shorter */
     void *parts;   /* [count][each] */
     uint16_t *all; /* [count][each], bf16 only */
 } Layout;
 
 static size_t width_of(SumType type) { return type == SUM_BF16 ? sizeof(uint16_t) : sizeof(float); }
 
-/* The second area begins at a multiple of 256 bytes, as memory of a device does. */
+/* The second area starts at a multiple of 256 bytes, as device memory does. */
 static size_t parts_bytes(const Ranks *r, int64_t n, SumType type)
 {
     int64_t count = ranks_count(r), each = (n + count - 1) / count;
@@ -161,7 +162,7 @@ size_t ranks_nccl_scratch(const Ranks *r, int64_t n, SumType type)
     return parts_bytes(r, n, type) * (type == SUM_BF16 ? 2 : 1);
 }
 
-/* The GPU of the stream is the calling thread's from here on. */
+/* Makes the GPU of the stream current in the calling thread. */
 static int enter(RanksNccl *c, Stream *s, void **native, Err *err)
 {
     ASSERT(s->device == c->device);
@@ -199,11 +200,11 @@ static int reduce(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, vo
     }
     code = first_of(code, c->f.group_end());
     if (code)
-        return failure(c, code, "sum", err);
+        return failure(c, code, "cannot sum", err);
     return c->kernels->add(s, p + mine_from, l.parts, count, l.each, (int64_t)mine, narrow, err);
 }
 
-/* Slices of different lengths: everybody's to everybody. */
+/* The slices have different lengths, so every rank sends its own to every other. */
 static int exchange_slices(RanksNccl *c, float *p, int64_t n, void *native)
 {
     int64_t from, to, mine_from, mine_to;
@@ -237,18 +238,18 @@ static int collect(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, v
         if (rc)
             return rc;
         code = c->f.all_gather(mine, l.all, (size_t)l.each, NCCL_BF16, c->comm, native);
-        return code ? failure(c, code, "gather", err) : c->kernels->widen(s, p, l.all, n, err);
+        return code ? failure(c, code, "cannot gather", err) : c->kernels->widen(s, p, l.all, n, err);
     }
     if (l.each * ranks_count(c->r) == n)
         code = c->f.all_gather(p + from, p, (size_t)l.each, NCCL_FLOAT, c->comm, native);
     else
         code = exchange_slices(c, p, n, native);
-    return code ? failure(c, code, "gather", err) : 0;
+    return code ? failure(c, code, "cannot gather", err) : 0;
 }
 
 int ranks_nccl_sum(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err)
 {
-    /* One rank's sum is what it has. */
+    /* With a single rank the sum is its own value. */
     if (ranks_count(c->r) == 1 && type == SUM_FP32)
         return 0;
     int rc = reduce(c, s, p, n, type, scratch, err);

@@ -80,14 +80,13 @@ static int say_mismatch(Ranks *r, const CallHead *zero, const CallHead *other, i
                                         "reduce",  "collect", "close"};
     enum { WORDS = sizeof words / sizeof *words };
     Err own = {0};
-    err_set(
-        &own, ERR_WORKER,
-        "the ranks do not work in step: call %llu is %s (%llu) on rank 0, and call %llu is %s (%llu) on rank "
-        "%d (%s)",
-        (unsigned long long)zero->number, words[zero->call], (unsigned long long)zero->size,
-        (unsigned long long)other->number, other->call < WORDS ? words[other->call] : "unknown",
-        (unsigned long long)other->size, rank, r->wire.hosts[rank].host);
-    err_hint(&own, "do all of them run the same program with the same settings?");
+    err_set(&own, ERR_WORKER,
+            "the ranks are out of step: call %llu is %s (%llu) on rank 0, but call %llu is %s (%llu) on rank "
+            "%d (%s)",
+            (unsigned long long)zero->number, words[zero->call], (unsigned long long)zero->size,
+            (unsigned long long)other->number, other->call < WORDS ? words[other->call] : "unknown",
+            (unsigned long long)other->size, rank, r->wire.hosts[rank].host);
+    err_hint(&own, "check that all ranks run the same program with the same settings");
     rank_watch_fail(r, &own, 1);
     if (err)
         *err = own;

@@ -64,7 +64,9 @@ int wire_listen(int *fd, int *port, Err *err)
     int taken = errno == EADDRINUSE;
     int rc = err_set_errno(err, ERR_IO, "rank 0 cannot listen on port %d", *port);
     if (taken)
-        err_hint(err, "another run on this host? MYXTTS_PORT, the same for every rank, names another port");
+        err_hint(
+            err,
+            "another run on this host may use it; MYXTTS_PORT, the same on every rank, sets another port");
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* wire_join.c - how the ranks of a run find each other: rank 0 listens, the others connect and say who they
- * are. Strangers and processes of other runs are turned away. When all are there, everybody gets the table of
- * hosts. */
+ * are. Strangers and processes of other runs are turned away. When all have connected, every rank gets the
+ * table of hosts. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -118,7 +118,7 @@ static Verdict judge(const Gathering *g, const Hello *h)
     return WELCOME;
 }
 
-/* Reads what a guest has said. 1 if it stays a guest. */
+/* Reads from a guest: a connection that has not yet said which rank it is. 1 if it stays a guest. */
 static int hear_guest(Gathering *g, int guest)
 {
     Guest *a = &g->guests[guest];
@@ -192,21 +192,20 @@ static int say_who_is_missing(const Gathering *g, Err *err)
             missing[n++] = rank;
     list_ranks(names, sizeof names, missing, n);
     free(missing);
-    err_set(err, ERR_MISSING, "%s of %d %s not come to %s, port %d, within %.0f s", names, w->count,
+    err_set(err, ERR_MISSING, "%s of %d %s not connected to %s, port %d, within %.0f s", names, w->count,
             n == 1 ? "has" : "have", g->m->host, g->m->port, g->m->seconds);
-    return err_hint(err,
-                    "did they start, and can their hosts reach this port? MYXTTS_ADDRESS and MYXTTS_PORT "
-                    "name another, MYXTTS_JOIN_SECONDS is how long to wait");
+    return err_hint(err, "check that they started and that their hosts can reach this port; MYXTTS_ADDRESS "
+                         "and MYXTTS_PORT choose another, MYXTTS_JOIN_SECONDS waits longer");
 }
 
-/* A rank that has arrived says nothing until everybody is there: if its connection can be read, it has ended.
- */
+/* A rank that has connected sends nothing until all have: if its connection can be read, it has ended.
+ * */
 static int check_arrived(const Gathering *g, int rank, Err *err)
 {
     char c;
     if (recv(g->w->control[rank], &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
-    return err_set(err, ERR_WORKER, "rank %d on %s ended before the others had come", rank,
+    return err_set(err, ERR_WORKER, "rank %d on %s ended before the others had connected", rank,
                    g->w->hosts[rank].host);
 }
 
@@ -292,7 +291,7 @@ static int gather_ranks(Wire *w, const WireMeeting *m, Err *err)
         turn_away(g, 0);
     free(g->polls);
     free(g);
-    /* Everybody learns of the others, or why there is no run. */
+    /* Every rank learns of the others, or why there is no run. */
     WireFault fault = {.code = rc};
     if (rc && err) {
         memcpy(fault.msg, err->msg, sizeof fault.msg);
@@ -302,7 +301,7 @@ static int gather_ranks(Wire *w, const WireMeeting *m, Err *err)
         if (rc)
             wire_send(w->control[rank], WIRE_FAULT, &fault, sizeof fault);
         else if (!send_table(w, w->control[rank]))
-            return err_set(err, ERR_WORKER, "rank %d on %s ended before the others had come", rank,
+            return err_set(err, ERR_WORKER, "rank %d on %s ended before the others had connected", rank,
                            w->hosts[rank].host);
     }
     return rc;
@@ -354,12 +353,12 @@ static int refused(const Answer *a, const WireMeeting *m, Err *err)
 {
     switch (a->verdict) {
     case OTHER_COUNT:
-        err_set(err, ERR_USAGE, "rank %d on %s was started as one of %d, rank 0 as one of %u", m->rank,
+        err_set(err, ERR_USAGE, "rank %d on %s was started as one of %d ranks, rank 0 as one of %u", m->rank,
                 m->host, m->count, a->count);
-        return err_hint(err, "start all of them in the same way");
+        return err_hint(err, "start all ranks in the same way");
     case TAKEN:
-        err_set(err, ERR_USAGE, "there is another rank %d already, beside the one on %s", m->rank, m->host);
-        return err_hint(err, "every process needs a number of its own; how were they started?");
+        err_set(err, ERR_USAGE, "there is already another rank %d, besides the one on %s", m->rank, m->host);
+        return err_hint(err, "every process needs a different rank; check how they were started");
     default:
         return 0;
     }
@@ -391,7 +390,8 @@ static int connect_lanes(Wire *w, const WireMeeting *m, const struct addrinfo *t
             errno = EPROTO;
         }
         if (fd < 0)
-            return err_set_errno(err, ERR_IO, "rank %d on %s lost rank 0 while it joined", m->rank, m->host);
+            return err_set_errno(err, ERR_IO, "rank %d on %s lost the connection to rank 0 while joining",
+                                 m->rank, m->host);
         connections(w, lane)[0] = fd;
     }
     return 0;
@@ -425,7 +425,7 @@ static int try_address(Wire *w, const WireMeeting *m, const char *name, int port
             break;
         }
         close(fd);
-        *why = "what answers there is not of this run";
+        *why = "what answers there is not part of this run";
         done = refused(&a, m, err);
     }
     freeaddrinfo(found);
@@ -448,12 +448,11 @@ static int reach_rank_0(Wire *w, const WireMeeting *m, int port, Err *err)
     }
     err_set(err, ERR_MISSING, "rank %d on %s cannot reach rank 0 at %s, port %d, within %.0f s: %s", m->rank,
             m->host, m->addresses[0], m->port, m->seconds, why);
-    return err_hint(err,
-                    "did rank 0 start, and can this host reach that port? MYXTTS_ADDRESS and MYXTTS_PORT "
-                    "name another, MYXTTS_JOIN_SECONDS is how long to wait");
+    return err_hint(err, "check that rank 0 started and that this host can reach that port; MYXTTS_ADDRESS "
+                         "and MYXTTS_PORT choose another, MYXTTS_JOIN_SECONDS waits longer");
 }
 
-/* Exactly so many bytes: what follows is for the thread that reads this connection later. */
+/* Exactly this many bytes: what follows is for the thread that reads this connection later. */
 static int read_exactly(int fd, void *p, size_t bytes, double until)
 {
     for (size_t got = 0; got < bytes;) {
@@ -481,7 +480,7 @@ static int await_table(Wire *w, Err *err, double until)
         err_set(err, ERR_RANKS, "%.*s", (int)sizeof fault.msg - 1, fault.msg);
         return err_hint(err, "%.*s", (int)sizeof fault.hint - 1, fault.hint);
     }
-    return err_set(err, ERR_WORKER, "rank 0 ended before all %d ranks had come", w->count);
+    return err_set(err, ERR_WORKER, "rank 0 ended before all %d ranks had connected", w->count);
 }
 
 static int find_rank_0(Wire *w, const WireMeeting *m, Err *err)

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "voice/vocoder_file.h"
 
-/* Clients of OpenAI's ask for these, and mean whatever is there. */
+/* OpenAI's clients ask for these names, and mean any voice. */
 static const char *const usual_models[] = {"tts-1", "tts-1-hd", "gpt-4o-mini-tts", NULL};
 static const char *const usual_voices[] = {"alloy", "ash",  "ballad", "cedar", "coral",   "echo",  "fable",
                                            "marin", "nova", "onyx",   "sage",  "shimmer", "verse", NULL};
@@ -188,7 +188,7 @@ static json_t *texts(char *const *items, int count)
     return all;
 }
 
-/* Paths of this machine are nobody's business. */
+/* Clients do not get paths of this machine. */
 static json_t *describe(const Catalogue *c, int voice)
 {
     const Checkpoint *f = file_of(c, voice), *vocoder = voice_vocoder(studio_voice(c->studio, voice));

@@ -15,7 +15,7 @@
 
 #define THREADS 4
 #define POOL_BYTES 32768 /* of a connection: header and buffers */
-#define BODIES 4         /* bodies of the largest size that may lie in memory at once */
+#define BODIES 4         /* bodies of maximum size that may be in memory at once */
 enum { OTHER_DESCRIPTORS = 256 };
 
 /* --- a request --- */
@@ -44,7 +44,7 @@ static void end_request(void *arg, struct MHD_Connection *c, void **context,
     if (!r)
         return;
     *context = NULL;
-    /* Nobody wakes it any more after this. */
+    /* It is not woken any more after this. */
     if (r->release)
         r->release(r->kept);
     guard_idle(r);
@@ -96,8 +96,7 @@ static enum MHD_Result run_handler(HttpRequest *r)
             return MHD_NO;
         if (r->late) {
             http_add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "10");
-            int rc =
-                http_refuse(r, 503, "timeout", "the answer took too long: the server has too much to do");
+            int rc = http_refuse(r, 503, "timeout", "the answer took too long: the server is overloaded");
             return rc ? MHD_NO : MHD_YES;
         }
         int rc = r->route->answer(r, r->h->o.arg, &err);
@@ -120,8 +119,8 @@ static int has_body(struct MHD_Connection *c)
 }
 
 /* Called when the header is there, with parts of the body, and when all is there; again after every wait. An
- * answer in the first call ends the connection: that is right for a body nobody wants, and for nothing else.
- */
+ * answer in the first call ends the connection: that is right only for a body that is not wanted.
+ * */
 static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char *url, const char *method,
                                  const char *version, const char *data, size_t *size, void **context)
 {
@@ -220,7 +219,7 @@ int http_open(Http **out, const HttpOptions *o, Err *err)
     if (!rc) {
         h->daemon = start_daemon(h);
         if (!h->daemon)
-            rc = err_set(err, ERR_IO, "the HTTP server cannot be started");
+            rc = err_set(err, ERR_IO, "cannot start the HTTP server");
     }
     if (rc) {
         close(o->fd);
@@ -250,7 +249,7 @@ void http_stop(Http *h, double seconds)
         close(fd);
     while (still_answering(h) && clock_now() < until)
         clock_sleep(0.02);
-    /* Whoever still waits is woken, and nobody begins to wait any more. */
+    /* All waiting requests are woken, and none starts to wait any more. */
     pthread_mutex_lock(&h->lock);
     h->ending = 1;
     for (HttpConnection *k = h->connections; k; k = k->next)

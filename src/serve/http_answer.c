@@ -208,7 +208,7 @@ int http_answer_error(HttpRequest *r, int status, const char *param, const char 
 
 /* --- streams --- */
 
-/* One block of it. It waits, suspended, where nothing is ready. */
+/* One block of it. It waits, suspended, if nothing is ready. */
 static ssize_t read_stream(void *arg, uint64_t position, char *block, size_t most)
 {
     HttpRequest *r = arg;
@@ -221,7 +221,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *block, size_t mos
             return MHD_CONTENT_READER_END_WITH_ERROR;
         int rc = r->stream.more(r->stream.arg, &r->out, &err);
         if (rc < 0 || r->out.failed) {
-            log_warn(r->h->o.log, "an answer breaks off: %s", err.msg[0] ? err.msg : "out of memory");
+            log_warn(r->h->o.log, "an answer was cut short: %s", err.msg[0] ? err.msg : "out of memory");
             return MHD_CONTENT_READER_END_WITH_ERROR;
         }
         r->ended = rc == HTTP_STREAM_END;

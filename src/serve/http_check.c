@@ -97,18 +97,18 @@ static int check_sender(HttpRequest *r)
         http_add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
         http_refuse(r, 401, "invalid_api_key",
                     http_header(r, MHD_HTTP_HEADER_AUTHORIZATION)
-                        ? "the token is not the one of this server"
-                        : "this server wants a token: send the header \"Authorization: Bearer TOKEN\"");
+                        ? "the token is wrong"
+                        : "this server requires a token: send the header \"Authorization: Bearer TOKEN\"");
         return 1;
     }
     if (host && !is_local_name(host)) {
         http_refuse(r, 403, "host_not_allowed",
-                    "a server without a token answers to numbers and localhost only: ask for it by its "
-                    "address, or start it with --token-file");
+                    "a server without a token can only be reached as localhost or by its IP address: use one "
+                    "of these, or start it with --token-file");
         return 1;
     }
     if (is_from_elsewhere(r)) {
-        http_refuse(r, 403, "origin_not_allowed", "pages of other sites may not use this server");
+        http_refuse(r, 403, "origin_not_allowed", "pages from other sites may not use this server");
         return 1;
     }
     return 0;
@@ -145,25 +145,25 @@ static int check_body(HttpRequest *r, const char *method)
     Lengths l = {0};
     const HttpRoute *route = r->route;
     MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_lengths, &l);
-    /* Two lengths are two requests to somebody between us and the client. */
+    /* A proxy between us and the client might see two requests if there are two lengths. */
     if (l.lengths > 1 || (l.lengths && l.chunked)) {
-        http_refuse(r, 400, "bad_length", "the request says more than once how long it is");
+        http_refuse(r, 400, "bad_length", "the request states its length more than once");
         return 1;
     }
     if (l.length > r->h->o.max_body || (l.length && !route->takes_body)) {
-        http_answer_error(r, 413, NULL, "body_too_large", "the body has %llu bytes; the most is %zu",
+        http_answer_error(r, 413, NULL, "body_too_large", "the body has %llu bytes; the maximum is %zu",
                           l.length, route->takes_body ? r->h->o.max_body : 0);
         return 1;
     }
     if (!route->takes_body)
         return 0;
     if (!l.lengths && !l.chunked) {
-        http_refuse(r, 411, "length_required", "the request has neither Content-Length nor chunks");
+        http_refuse(r, 411, "length_required", "the request has neither a Content-Length nor chunks");
         return 1;
     }
     if (route->body_type && !has_type(r, route->body_type)) {
         http_answer_error(r, 415, NULL, "unsupported_media_type",
-                          "the body must be %s: send it as Content-Type", route->body_type);
+                          "the body must be %s: set Content-Type to it", route->body_type);
         return 1;
     }
     return 0;
@@ -176,14 +176,14 @@ static void refuse_method(HttpRequest *r, const char *method, const char *allow)
     if (strcmp(method, "OPTIONS") == 0)
         http_answer(r, 204, NULL, "", 0);
     else
-        http_answer_error(r, 405, NULL, "method_not_allowed", "this path has %s", allow);
+        http_answer_error(r, 405, NULL, "method_not_allowed", "this path allows %s", allow);
 }
 
 int http_check(HttpRequest *r, const char *method)
 {
     char allow[64];
     if (r->bad_uri || utf8_valid(r->path, strlen(r->path)) != strlen(r->path)) {
-        http_refuse(r, 400, "bad_path", "the path is not UTF-8, or has a zero in it");
+        http_refuse(r, 400, "bad_path", "the path is not UTF-8, or contains a NUL");
         return 1;
     }
     r->route = find_route(r->h, r->path, method, allow, sizeof allow);

@@ -1,6 +1,6 @@
-/* http_guard.c - time limits of connections, and clients that leave while their answer is made.
- * libmicrohttpd notices neither: its own limit begins anew with every byte, and it does not look at a
- * connection that is suspended. So one thread looks at all of them now and then. */
+/* http_guard.c - time limits of connections, and clients that leave while their answer is made. libmicrohttpd
+ * notices neither: its own limit starts again with every byte and does not cover a suspended connection. So
+ * one thread looks at all of them now and then. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -186,7 +186,7 @@ void guard_cut(HttpRequest *r, int status, const char *message)
     pthread_mutex_unlock(&r->h->lock);
 }
 
-/* Under the lock: a stream that nobody has taken anything of for too long. */
+/* Under the lock: a stream whose client has not taken anything for too long. */
 static int stands_still(const HttpConnection *k, double now)
 {
     const HttpRequest *r = k->request;

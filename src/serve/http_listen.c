@@ -21,13 +21,14 @@ static int split(const char *address, char *host, size_t cap, char *port, size_t
         from++;
         n -= 2;
     } else if (memchr(address, ':', n)) {
-        return err_set(err, ERR_USAGE, "'%s': an IPv6 address is written in brackets, [::1]:8000", address);
+        return err_set(err, ERR_USAGE, "'%s': write an IPv6 address in brackets, such as [::1]:8000",
+                       address);
     }
     const char *number = colon ? colon + 1 : address;
     char *end;
     long value = strtol(number, &end, 10);
     if (!*number || *end || *number < '0' || *number > '9' || value > 65535 || n >= cap)
-        return err_set(err, ERR_USAGE, "'%s' is no address to listen at: it is written 127.0.0.1:8000",
+        return err_set(err, ERR_USAGE, "'%s' is not an address to listen at; write it as 127.0.0.1:8000",
                        address);
     snprintf(host, cap, "%.*s", (int)n, from);
     if (!colon || !n)
@@ -87,7 +88,7 @@ int http_listen(int *fd, HttpAddress *a, const char *address, Err *err)
         setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (s < 0 || bind(s, found->ai_addr, found->ai_addrlen) != 0 || listen(s, BACKLOG) != 0) {
         rc = err_set_errno(err, ERR_IO, "cannot listen at %s", address);
-        err_hint(err, "another program may be there; --listen 127.0.0.1:0 takes any port that is free");
+        err_hint(err, "another program may use this port; --listen 127.0.0.1:0 takes any free port");
         if (s >= 0)
             close(s);
     } else {

@@ -1,6 +1,6 @@
 /* http_private.h - what the files http_*.c share: the server, its connections and requests.
- * One lock guards all that several threads touch: it is held for moments only, and nothing of libmicrohttpd's
- * but suspend and resume is called under it. */
+ * One lock guards all that several threads touch: it is held only briefly, and of libmicrohttpd only suspend
+ * and resume are called under it. */
 #ifndef MYXTTS_HTTP_PRIVATE_H
 #define MYXTTS_HTTP_PRIVATE_H
 
@@ -62,7 +62,7 @@ struct HttpRequest {
     atomic_int late;  /* took too long */
     int answering;    /* counted in the server's answering */
     double moved;     /* when the stream was last taken from */
-    double time_left; /* of a stream that waits: what its client has left when it goes on */
+    double time_left; /* of a stream that waits: what its client has left when it continues */
 };
 
 struct Http {

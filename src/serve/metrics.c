@@ -64,7 +64,7 @@ static void put_requests(Buf *out, Http *http)
 static void put_first_sound(Metrics *m, Buf *out)
 {
     uint64_t sum = 0;
-    head(out, "myxtts_first_sound_seconds", "histogram", "From a whole request to its first sound.");
+    head(out, "myxtts_first_sound_seconds", "histogram", "Time from a complete request to its first sound.");
     pthread_mutex_lock(&m->lock);
     for (int i = 0; i < METRICS_BOUNDS; i++) {
         sum += m->first_sound[i];
@@ -87,27 +87,27 @@ static void put_studio(Buf *out, Studio *studio)
     StudioReport r;
     studio_report(studio, &r);
     double work = r.text_seconds + r.mel_seconds + r.sound_seconds;
-    value(out, "myxtts_talks_open", "gauge", "Texts that are being spoken.", (double)r.open);
-    value(out, "myxtts_talks_waiting", "gauge", "Of them without any sound so far.", (double)r.waiting);
-    head(out, "myxtts_talks_total", "counter", "Texts by how they ended; begun counts all.");
+    value(out, "myxtts_talks_open", "gauge", "Texts being spoken.", (double)r.open);
+    value(out, "myxtts_talks_waiting", "gauge", "Texts being spoken that have no sound yet.",
+          (double)r.waiting);
+    head(out, "myxtts_talks_total", "counter", "Texts by outcome; begun counts all.");
     buf_printf(out,
                "myxtts_talks_total{result=\"begun\"} %lld\nmyxtts_talks_total{result=\"ended\"} %lld\n"
                "myxtts_talks_total{result=\"failed\"} %lld\nmyxtts_talks_total{result=\"refused\"} %lld\n",
                (long long)r.begun, (long long)r.ended, (long long)r.failed, (long long)r.refused);
     value(out, "myxtts_network_calls_total", "counter", "Calls of a voice's network.", (double)r.calls);
-    value(out, "myxtts_network_rows_total", "counter", "Parts of texts that were spoken in them.",
+    value(out, "myxtts_network_rows_total", "counter", "Parts of texts spoken in these calls.",
           (double)r.rows);
-    value(out, "myxtts_batch_rows", "gauge", "Parts that were spoken together, mean of all calls.",
+    value(out, "myxtts_batch_rows", "gauge", "Parts spoken in one call, mean over all calls.",
           r.calls ? (double)r.rows / (double)r.calls : 0);
-    value(out, "myxtts_speech_seconds_total", "counter", "Seconds of sound that were made.",
-          r.speech_seconds);
+    value(out, "myxtts_speech_seconds_total", "counter", "Seconds of sound made.", r.speech_seconds);
     head(out, "myxtts_work_seconds_total", "counter", "Seconds of work by stage.");
     buf_printf(
         out,
         "myxtts_work_seconds_total{stage=\"text\"} %.9g\nmyxtts_work_seconds_total{stage=\"mel\"} %.9g\n"
         "myxtts_work_seconds_total{stage=\"sound\"} %.9g\n",
         r.text_seconds, r.mel_seconds, r.sound_seconds);
-    value(out, "myxtts_real_time_factor", "gauge", "Seconds of work for a second of sound, all requests.",
+    value(out, "myxtts_real_time_factor", "gauge", "Seconds of work per second of sound, over all requests.",
           r.speech_seconds > 0 ? work / r.speech_seconds : 0);
 }
 

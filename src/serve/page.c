@@ -15,7 +15,7 @@ int page_answer(HttpRequest *r, void *arg, Err *err)
     char etag[24];
     const PageFile *f = page_file(http_path(r));
     if (!f)
-        return http_answer_error(r, 404, NULL, NULL, "there is no such file of the page");
+        return http_answer_error(r, 404, NULL, NULL, "the page has no such file");
     const size_t n = (size_t)(f->end - f->data);
     snprintf(etag, sizeof etag, "\"%016llx\"", (unsigned long long)hash64(f->data, n));
     http_add_header(r, "Content-Security-Policy", POLICY);

@@ -155,13 +155,13 @@ static void take_over(Renewal *r, int i)
     f->refused = seen;
     if (studio_renew(r->studio, i, &f->from, &err)) {
         set_current(r, f, 0);
-        log_warn(r->log, "voice %s: what is on the disk now cannot be used, and what was loaded goes on: %s",
-                 name, err.msg);
+        log_warn(r->log, "voice %s: the new file cannot be used, so the loaded voice stays: %s", name,
+                 err.msg);
         return;
     }
     note(r, i);
     f->refused = f->seen = seen; /* of a folder another file may have been taken */
-    log_info(r->log, "voice %s: a new file speaks from now on: %s, step %lld, sound by %s", name, f->path,
+    log_info(r->log, "voice %s: a new file is in use: %s, step %lld, sound by %s", name, f->path,
              (long long)f->step, *f->vocoder ? f->vocoder : "Griffin-Lim");
 }
 
@@ -184,7 +184,7 @@ void renewal_look(Renewal *r)
     }
 }
 
-/* Paths of this machine are nobody's business; names of files are shown. */
+/* Clients do not get paths of this machine; names of files are shown. */
 json_t *renewal_json(Renewal *r)
 {
     json_t *all = json_array();

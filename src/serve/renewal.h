@@ -1,7 +1,7 @@
-/* renewal.h - looks after the files that the voices of a server were opened from. One that is overwritten or
- * replaced is taken over when it is whole and nobody writes into it any more; until then, and when it is
- * removed, what was loaded goes on speaking. So is a vocoder that was not there yet. Texts that are being
- * spoken end with the voice they began with. Threads: renewal_look by one at a time, renewal_json by any. */
+/* renewal.h - looks after the files that the voices of a server were opened from. A file that is overwritten
+ * or replaced is loaded when it is complete and no longer being written; until then, and if it is removed,
+ * the loaded voice keeps speaking. So is a vocoder that was not there yet. Texts that are being spoken end
+ * with the voice they began with. Threads: renewal_look by one at a time, renewal_json by any. */
 #ifndef MYXTTS_RENEWAL_H
 #define MYXTTS_RENEWAL_H
 

@@ -286,7 +286,7 @@ int runs_file(Runs *r, Buf *out, const char **type, const char *name, const char
     utf8_show(shown, sizeof shown, path);
     *type = type_of(path);
     if (!*type)
-        return err_set(err, ERR_USAGE, "'%s' is not shown: pictures, samples and logs of a training are",
+        return err_set(err, ERR_USAGE, "'%s' is not shown; only pictures, samples and logs of a training are",
                        shown);
     pthread_mutex_lock(&r->lock);
     int rc = find_run(r, &run, name, err);
@@ -295,7 +295,7 @@ int runs_file(Runs *r, Buf *out, const char **type, const char *name, const char
     if (!rc && (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)))
         rc = err_set(err, ERR_MISSING, "there is no file '%s' in this training", shown);
     if (!rc && (uint64_t)st.st_size > MOST_FILE)
-        rc = err_set(err, ERR_USAGE, "'%s' has %lld MB; files of up to %zu MB are shown", shown,
+        rc = err_set(err, ERR_USAGE, "'%s' has %lld MB; only files of up to %zu MB are shown", shown,
                      (long long)st.st_size >> 20, MOST_FILE >> 20);
     if (!rc)
         rc = file_read_fd(out, fd, shown, MOST_FILE, err);

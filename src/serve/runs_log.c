@@ -175,7 +175,7 @@ void run_verdict(char *out, size_t cap, const RunSum *s)
     } else if (s->waits) {
         double wait = s->wait_sum / (double)s->waits;
         if (threshold_judge(LIMIT_WAIT, wait) == STATUS_GOOD)
-            snprintf(out, cap, "Data comes fast enough: the model device waits for it %.1f %% of the time.",
+            snprintf(out, cap, "Data arrives fast enough: the model device waits for it %.1f %% of the time.",
                      100 * wait);
         else
             snprintf(out, cap,

@@ -18,7 +18,7 @@ typedef struct RunSum {
     double wait_sum;
     int64_t waits;
     char network[16], size[16], device[64];
-    char end[24]; /* text of the last line, where that is an end; "": it goes on */
+    char end[24]; /* text of the last line, where that is an end; "": it is still in progress */
     char verdict[800];
 } RunSum;
 
@@ -48,13 +48,13 @@ struct Runs {
 
 /* Opens a file below a folder that is open; no part of the path may be a symbolic link. -1 and errno. */
 int runs_open_below(int root, const char *path, int flags);
-/* Fills r->runs anew from the disk. */
+/* Fills r->runs again from the disk. */
 int runs_scan(Runs *r, Err *err);
 void run_free(Run *run);
 
 /* Whole lines of a log, from byte `from` on: at most `most` bytes. */
 typedef struct LogLines {
-    int64_t from, next; /* bytes; next: where the next call goes on */
+    int64_t from, next; /* bytes; next: where the next call continues */
     int64_t torn;       /* lines that are no objects */
     int more;           /* there is more to read at once */
 } LogLines;

@@ -77,7 +77,7 @@ int runs_answer_one(HttpRequest *r, void *arg, Err *err)
     } else if (what && strcmp(what, "/log") == 0) {
         int64_t after = count_of(http_query(r, "after"));
         param = "after";
-        rc = after < 0 ? err_set(err, ERR_USAGE, "after is a number of bytes")
+        rc = after < 0 ? err_set(err, ERR_USAGE, "after must be a number of bytes")
                        : runs_log(runs, &out, name, after, err);
     } else if (what && strcmp(what, "/files") == 0) {
         rc = runs_files(runs, &out, name, err);
@@ -89,7 +89,7 @@ int runs_answer_one(HttpRequest *r, void *arg, Err *err)
         rc = path ? runs_file(runs, &out, &type, name, path, err)
                   : err_set(err, ERR_USAGE, "path=NAME is missing");
     } else {
-        rc = err_set(err, ERR_MISSING, "of a training there are /log, /files, /about and /file?path=NAME");
+        rc = err_set(err, ERR_MISSING, "a training has /log, /files, /about and /file?path=NAME");
     }
     rc = rc ? refuse(r, rc, param, err) : answer_bytes(r, type, &out);
     free(name);

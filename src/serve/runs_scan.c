@@ -69,8 +69,8 @@ static double changed_last(int dir, const struct stat *log)
     return last;
 }
 
-/* Makes room in a list that is full: the run that changed longest ago goes, unless the one that comes is
- * older still. 0: it is. */
+/* Makes room in a list that is full: the run that changed longest ago is dropped, unless the new one is even
+ * older. 0: it is. */
 static int remove_oldest(Runs *r, double changed)
 {
     size_t oldest = 0;

@@ -105,10 +105,10 @@ static int read_token(Server *s, const char *path, Err *err)
         n--;
     for (size_t i = 0; i < n && !rc; i++)
         if (text.data[i] <= ' ' || text.data[i] > '~')
-            rc = err_set(err, ERR_USAGE, "%s: a token is one line of printable characters without blanks",
-                         path);
+            rc = err_set(err, ERR_USAGE,
+                         "%s: a token must be one line of printable characters without spaces", path);
     if (!rc && n < 16)
-        rc = err_set(err, ERR_USAGE, "%s: the token has %zu characters; 16 are the fewest", path, n);
+        rc = err_set(err, ERR_USAGE, "%s: the token has %zu characters; the minimum is 16", path, n);
     if (!rc) {
         s->token = strndup(text.data, n);
         if (!s->token)
@@ -130,7 +130,7 @@ int server_open(Server *s, const ServeOptions *o, Err *err)
     if (!rc)
         rc = http_address(&s->address, o->listen, err);
     if (!rc && !s->address.loopback && !s->token) {
-        rc = err_set(err, ERR_USAGE, "%s can be reached by others: a server there needs --token-file F",
+        rc = err_set(err, ERR_USAGE, "other machines can reach %s: a server there needs --token-file F",
                      o->listen);
         err_hint(err, "make a token: head -c 24 /dev/urandom | base64 >F; clients send it as their API key");
     }

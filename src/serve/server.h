@@ -1,4 +1,4 @@
-/* server.h - the doors over the network: HTTP (http.h), and what its handlers share.
+/* server.h - the server: what the handlers of its HTTP routes (http.h) share.
  * A new route is a handler (HttpRoute.answer in http.h) and a line in server.c; arg is the Server. */
 #ifndef MYXTTS_SERVER_H
 #define MYXTTS_SERVER_H
@@ -15,28 +15,28 @@
 #include "studio/studio.h"
 
 typedef struct ServeOptions {
-    const char *runs;       /* a folder of trainings; NULL: none is shown */
-    const char *record;     /* a folder that fills with recordings; NULL: none */
-    const char *sentences;  /* a file of what is read for them; NULL: the list of the language */
+    const char *runs;       /* a folder of trainings to show; NULL: none */
+    const char *record;     /* a folder to record into; NULL: none */
+    const char *sentences;  /* a file of sentences to read; NULL: the built-in list of the language */
     const char *language;   /* of the recordings */
     const char *listen;     /* HOST:PORT */
-    const char *token_file; /* NULL: everybody on this machine may ask */
-    int max_connections;    /* open at once; further ones wait */
-    int max_requests;       /* spoken at once */
-    int max_queue;          /* of them without any sound so far */
-    double max_wait;        /* seconds that one may have to wait for others */
-    int max_text;           /* characters of a request */
-    size_t max_body;        /* bytes of a request */
-    size_t max_upload;      /* bytes of a recording */
+    const char *token_file; /* NULL: anyone on this machine may send requests */
+    int max_connections;    /* open connections at most; further ones wait */
+    int max_requests;       /* texts spoken at once, at most */
+    int max_queue;          /* of these without any sound so far, at most */
+    double max_wait;        /* seconds that a request may have to wait for others, at most */
+    int max_text;           /* characters of a request, at most */
+    size_t max_body;        /* bytes of a request, at most */
+    size_t max_upload;      /* bytes of a recording, at most */
     double request_timeout; /* seconds */
     Log *log;
 } ServeOptions;
 
 typedef struct Server {
     ServeOptions o;
-    Studio *studio;      /* the voices; NULL: there are none, trainings and recordings only */
+    Studio *studio;      /* the voices; NULL: none, only trainings and recordings */
     HttpAddress address; /* where it listens */
-    int fd;              /* the socket, until the HTTP server has it; -1 then */
+    int fd;              /* the listening socket until the HTTP server takes it over, then -1 */
     Http *http;
     Runs *runs;         /* NULL: none are shown */
     Recorder *recorder; /* NULL: nothing is recorded */
@@ -47,15 +47,15 @@ typedef struct Server {
     double began;
 } Server;
 
-/* Takes the address; clients that come now wait. ERR_USAGE for an address that others can reach without a
- * token. A failed one is closed. */
+/* Listens at the address; clients that connect now have to wait for server_start. ERR_USAGE if other machines
+ * can reach the address and there is no token. After a failure nothing is left open. */
 int server_open(Server *s, const ServeOptions *o, Err *err);
-/* Begins to answer. voices: what the studio's were opened from, whose texts must outlive server_close.
- * studio: NULL for none; it must outlive server_close. */
+/* Starts to answer. voices: the options that the studio's voices were opened with; their strings must outlive
+ * server_close, and so must studio, which may be NULL. */
 int server_begin(Server *s, Studio *studio, const StudioVoice *voices, Err *err);
-/* Looks whether files of voices have changed (renewal.h): now and then, from one thread. */
+/* Checks whether files of voices have changed (renewal.h). To be called regularly, from one thread. */
 void server_look(Server *s);
-/* Finishes what is being spoken, within so many seconds. */
+/* Finishes the requests in progress, within this many seconds. */
 void server_stop(Server *s, double seconds);
 void server_close(Server *s); /* a zeroed or closed one is allowed */
 

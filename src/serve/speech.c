@@ -38,7 +38,7 @@ typedef struct SpeechJob {
 static void job_free(void *kept)
 {
     SpeechJob *j = kept;
-    /* Afterwards nobody wakes the request. */
+    /* Afterwards the request is not woken any more. */
     talk_close(j->talk);
     if (j->talk && !j->over)
         metrics_cancelled(&j->server->metrics);
@@ -77,7 +77,7 @@ static int refuse_busy(HttpRequest *r, const Server *s)
 static int refuse_language(const SpeechJob *j, const Err *err)
 {
     return http_answer_error(j->http, 400, j->q.language ? "language" : "input", "language_not_learned",
-                             "%s; force_language speaks it all the same", err->msg);
+                             "%s; force_language speaks it anyway", err->msg);
 }
 
 static void wake_request(void *arg) { http_wake(arg); }

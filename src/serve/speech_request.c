@@ -89,7 +89,7 @@ static int take_input(SpeechRequest *q, const json_t *o, const SpeechLimits *lim
     size_t characters = utf8_count(q->input, q->input_size);
     if (characters > (size_t)limits->text)
         return fault_set(f, 400, "input", "string_above_max_length",
-                         "input has %zu characters; the most is %d", characters, limits->text);
+                         "input has %zu characters; the maximum is %d", characters, limits->text);
     return 0;
 }
 
@@ -127,7 +127,7 @@ static int take_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
     if (stream && !q->events && strcmp(stream, "audio") != 0) {
         utf8_show(shown, sizeof shown, stream);
         return fault_set(f, 400, "stream_format", "invalid_value",
-                         "stream_format '%s' is not known: use audio or sse", shown);
+                         "unknown stream_format '%s': use audio or sse", shown);
     }
     return 0;
 }
@@ -143,7 +143,7 @@ static int take_rate(SpeechRequest *q, const json_t *o, SpeechFault *f)
     const json_int_t rate = json_integer_value(v);
     if (!json_is_integer(v) || (rate && (rate < LOWEST_RATE || rate > HIGHEST_RATE)))
         return fault_set(f, 400, "sample_rate", "invalid_value",
-                         "sample_rate must be a whole number from %d to %d, or 0: the voice's own",
+                         "sample_rate must be a whole number from %d to %d, or 0 for the voice's own",
                          LOWEST_RATE, HIGHEST_RATE);
     q->sample_rate = (int)rate;
     return 0;
@@ -162,7 +162,7 @@ static int take_text_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
     if (name && text_format_find(&q->text_format, name)) {
         utf8_show(shown, sizeof shown, name);
         return fault_set(f, 400, "text_format", "invalid_value",
-                         "text_format '%s' is not known: use " TEXT_FORMAT_NAMES, shown);
+                         "unknown text_format '%s': use " TEXT_FORMAT_NAMES, shown);
     }
     if (ssml)
         q->text_format = TEXT_FORMAT_SSML;
@@ -187,8 +187,8 @@ static int take_recording(SpeechRequest *q, const json_t *o, const SpeechLimits 
         n -= skip;
     }
     if (n / 4 * 3 > limits->upload + 3)
-        return fault_set(f, 413, "reference", "upload_too_large", "reference has %zu bytes; the most is %zu",
-                         n / 4 * 3, limits->upload);
+        return fault_set(f, 413, "reference", "upload_too_large",
+                         "reference has %zu bytes; the maximum is %zu", n / 4 * 3, limits->upload);
     if (base64_decode(&q->recording, text, n))
         return fault_set(f, 400, "reference", "invalid_value", "reference is not base64");
     if (q->recording.failed)
@@ -258,7 +258,7 @@ int speech_request_parse(SpeechRequest *q, const char *body, size_t size, const 
         char shown[200];
         utf8_show(shown, sizeof shown, e.text);
         return fault_set(fault, 400, NULL, "invalid_json",
-                         "the body is no valid JSON: line %d, column %d: %s", e.line, e.column, shown);
+                         "the body is not valid JSON: line %d, column %d: %s", e.line, e.column, shown);
     }
     int rc = json_is_object(o)
                  ? take_members(q, o, limits, fault)

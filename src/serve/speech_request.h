@@ -1,5 +1,5 @@
-/* speech_request.h - what a client wants spoken: JSON, or a query string, into a checked struct. It knows
- * nothing of HTTP or voices. Threads: any. */
+/* speech_request.h - parses a client's request, JSON or a query string, into a checked struct. It does not
+ * depend on HTTP or voices. Threads: any. */
 #ifndef MYXTTS_SPEECH_REQUEST_H
 #define MYXTTS_SPEECH_REQUEST_H
 
@@ -30,7 +30,7 @@ typedef struct SpeechRequest {
     TextFormat text_format;
 } SpeechRequest;
 
-/* What is wrong, for the answer. */
+/* The fault in a request, for the answer. */
 typedef struct SpeechFault {
     int status;
     const char *param, *code; /* may be NULL */
@@ -40,7 +40,7 @@ typedef struct SpeechFault {
 /* 0, or -1 and the fault. Call speech_request_free either way. */
 int speech_request_parse(SpeechRequest *q, const char *body, size_t size, const SpeechLimits *limits,
                          SpeechFault *fault);
-/* The same from a query string; get returns NULL for what is not there. */
+/* The same from a query string; get returns NULL for a missing value. */
 typedef const char *(*SpeechGet)(void *arg, const char *name);
 int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
                          SpeechFault *fault);

@@ -122,7 +122,7 @@ static void add_connection(Wyoming *w, int fd)
     w->connections[w->count++] = c;
     if (w->count > w->o.max_connections) {
         Err err = {0};
-        err_set(&err, ERR_BUSY, "%d connections are open, and no more are allowed", w->o.max_connections);
+        err_set(&err, ERR_BUSY, "%d connections are open already, which is the limit", w->o.max_connections);
         say_goodbye(c, &err);
     }
 }
@@ -382,10 +382,9 @@ int wyoming_check(const WyomingOptions *o, Err *err)
     int rc = http_address(&a, o->listen, err);
     if (rc || a.loopback || o->open)
         return rc;
-    err_set(err, ERR_USAGE, "%s can be reached from other machines, and the Wyoming protocol has no token",
-            a.shown);
-    return err_hint(
-        err, "--wyoming-open lets everybody speak who reaches the port; 127.0.0.1 keeps it on this machine");
+    err_set(err, ERR_USAGE, "other machines can reach %s, and the Wyoming protocol has no token", a.shown);
+    return err_hint(err, "--wyoming-open allows it: then anyone who can reach the port can make it speak; "
+                         "127.0.0.1 keeps it on this machine");
 }
 
 int wyoming_open(Wyoming **out, Studio *s, const WyomingOptions *o, Err *err)

@@ -41,9 +41,9 @@ static int read_length(size_t *length, const json_t *head, const char *key, size
     if (!value || json_is_null(value))
         return 0;
     if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return err_set(err, ERR_DATA, "%s of the event is no number of bytes", key);
+        return err_set(err, ERR_DATA, "%s of the event is not a number of bytes", key);
     if ((uint64_t)json_integer_value(value) > most)
-        return err_set(err, ERR_DATA, "%s of the event is %lld; at most %zu bytes are read", key,
+        return err_set(err, ERR_DATA, "%s of the event is %lld; the maximum is %zu bytes", key,
                        (long long)json_integer_value(value), most);
     *length = (size_t)json_integer_value(value);
     return 0;
@@ -55,7 +55,8 @@ static json_t *parse(const char *p, size_t n, const char *what, Err *err)
     json_t *o = json_loadb(p, n, 0, &why);
     if (o && json_is_object(o))
         return o;
-    err_set(err, ERR_DATA, "%s of the event is no JSON object%s%s", what, o ? "" : ": ", o ? "" : why.text);
+    err_set(err, ERR_DATA, "%s of the event is not a JSON object%s%s", what, o ? "" : ": ",
+            o ? "" : why.text);
     json_decref(o);
     return NULL;
 }
@@ -81,7 +82,7 @@ static int read_head(WyomingReader *r, Err *err)
         rc = err_set(err, ERR_DATA, "the event has no type");
     const json_t *data = json_object_get(head, "data");
     if (!rc && data && !json_is_null(data) && !json_is_object(data))
-        rc = err_set(err, ERR_DATA, "data of the event is no JSON object");
+        rc = err_set(err, ERR_DATA, "data of the event is not a JSON object");
     if (rc) {
         json_decref(head);
         return rc;

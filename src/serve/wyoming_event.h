@@ -38,7 +38,7 @@ void wyoming_event_free(WyomingEvent *e);
 /* A member of the data as a string; NULL: it is not there, or none. */
 const char *wyoming_event_text(const WyomingEvent *e, const char *key);
 
-/* Appends an event. Takes data, which is NULL where there is none. ERR_NOMEM. */
+/* Appends an event. Takes data, which is NULL if there is none. ERR_NOMEM. */
 int wyoming_event_write(Buf *out, const char *type, json_t *data, const void *payload, size_t size, Err *err);
 
 #endif

@@ -28,9 +28,9 @@ typedef struct WyomingSpeech {
     Buf text;                    /* not yet being spoken */
     size_t scanned;              /* of it, where no sentence ends */
     size_t characters;
-    Talk *talk[2]; /* the one that is heard, and the next of a stream */
+    Talk *talk[2]; /* the talk that is being played, and the next talk of a stream */
     int talks;
-    int heard;     /* there was sound of the first talk */
+    int heard;     /* the first talk has produced sound */
     int begun;     /* audio-start was sent */
     double pause;  /* seconds before the next talk's sound */
     int64_t count; /* samples sent */

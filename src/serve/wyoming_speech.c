@@ -94,7 +94,7 @@ static int choose_voice(WyomingSpeech *s, const WyomingEvent *e, Err *err)
 {
     const json_t *voice = json_object_get(e->data, "voice");
     if (voice && !json_is_null(voice) && !json_is_object(voice))
-        return err_set(err, ERR_DATA, "voice is no JSON object");
+        return err_set(err, ERR_DATA, "voice is not a JSON object");
     const char *name = json_string_value(json_object_get(voice, "name"));
     const char *language = json_string_value(json_object_get(voice, "language"));
     const char *speaker = json_string_value(json_object_get(voice, "speaker"));
@@ -173,7 +173,7 @@ static void drop_blanks(WyomingSpeech *s)
 /* Bytes of whole sentences: of the last one it is not known that it ends before more has come. */
 static size_t whole_sentences(WyomingSpeech *s)
 {
-    const size_t mark = 4; /* bytes of the longest, and of what follows */
+    const size_t mark = 4; /* bytes of the longest voice name, and of the rest */
     size_t from = s->scanned, end = 0;
     if (s->complete)
         return s->text.size;
@@ -190,7 +190,7 @@ static size_t whole_sentences(WyomingSpeech *s)
     return end;
 }
 
-/* What has come of the text begins to be spoken, also while other text of it is heard. */
+/* Starts to speak the text received so far, even while earlier parts of it are playing. */
 static int begin_talk(WyomingSpeech *s, Err *err)
 {
     if (s->talks == 2 || !s->text.size)
@@ -275,7 +275,7 @@ static void close_talk(WyomingSpeech *s)
 static int send_end(WyomingSpeech *s, Buf *out, Err *err)
 {
     if (!s->begun)
-        return err_set(err, ERR_DATA, "there is nothing to speak in the text");
+        return err_set(err, ERR_DATA, "the text has nothing to speak");
     const json_int_t at = (json_int_t)(s->count * 1000 / s->rate);
     int rc = wyoming_event_write(out, "audio-stop", json_pack("{s:I}", "timestamp", at), NULL, 0, err);
     if (!rc && s->streams)

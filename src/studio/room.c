@@ -1,5 +1,5 @@
-/* room.c - a voice of a studio, and what each worker speaks with in it. A voice that is replaced stays until
- * the last talk that began with it has gone. */
+/* room.c - a voice of a studio, and what each worker speaks with in it. A voice that is replaced is kept
+ * until the last talk that started with it has ended. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -130,7 +130,7 @@ int studio_renew(Studio *s, int voice, const StudioVoice *with, Err *err)
     return 0;
 }
 
-/* Those that no talk is in any more are taken out under the lock and closed without it. */
+/* Rooms without talks are taken out of the list under the lock and closed without it. */
 void studio_sweep(Studio *s)
 {
     Room *gone = NULL;

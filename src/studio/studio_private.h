@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "studio/studio.h"
 
-#define AHEAD_SECONDS 4.0 /* of sound that lie ready, at the most, before more is made of a talk */
+#define AHEAD_SECONDS 4.0 /* of sound that may be ready before more of a talk is made */
 
 #define STUDIO_MOST_ROWS 16 /* of a call of the network */
 
@@ -41,7 +41,7 @@ typedef struct Ready {
 struct Talk {
     Studio *s;
     Talk *previous, *next; /* of the studio's talks */
-    Room *room;            /* whose voice speaks it, whatever replaces it meanwhile */
+    Room *room;            /* its voice speaks the talk, even if it is replaced meanwhile */
     /* The order, which stays as it is. */
     char *text, *speaker, *language;
     uint8_t *recording;
@@ -68,7 +68,7 @@ struct Talk {
     double foretold;   /* how long it would wait, before `delay` */
     int parts;
     VoiceLosses losses;
-    int armed, calling; /* ready is to be called; by so many it is being called */
+    int armed, calling; /* ready is to be called; by this many it is being called */
     int closed, gone;   /* being closed; not among the studio's talks any more */
     Err err;            /* code 0: none */
     pthread_cond_t changed;
@@ -128,7 +128,7 @@ void talk_add(Talk *t, float *samples, int64_t count, TalkPart *begins);
 void talk_fail(Talk *t, const Err *err);
 void talk_tell(Talk *t); /* whoever waits for it; lets go of the lock while it calls */
 void talk_part_drop(TalkPart *p);
-/* Frees a talk that is gone when nobody is at it any more. */
+/* Frees a closed talk when no worker uses it any more. */
 void talk_let_go(Talk *t);
 
 /* In studio_pace.c, with the lock held but for pace_try, which speaks. made: before Talk.made counts it. */

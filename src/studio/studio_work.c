@@ -1,5 +1,5 @@
 /* studio_work.c - what the workers of a studio do: text and mels of several talks at once, pieces of sound.
- * The most urgent first: the talk whose listener would run dry first. */
+ * The most urgent first: the talk whose listener would run out of sound first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static Talk *most_urgent_mel(const Studio *s, double *deadline, const Room *room
 
 /* --- text and mel --- */
 
-/* Whose voice it is: that of a recording, or of a speaker, which is kept for whoever speaks with it next. */
+/* Whose voice it is: that of a recording, or of a speaker; the latter is kept for the next talk with it. */
 static int find_vector(Worker *w, const Talk *t, const char *speaker, float **out, Err *err)
 {
     Studio *s = w->s;
@@ -171,7 +171,7 @@ static void take_losses(Talk *t, VoiceLosses *lost)
     voice_losses_free(lost);
 }
 
-/* What became of a talk that was being read; the lock is held. p: its part, NULL: there is none. */
+/* The result for a talk whose text was being read; the lock is held. p: its part, NULL: there is none. */
 static void finish_reading(Talk *t, TalkPart *p, VoiceLosses *lost, const Err *err)
 {
     t->reading = 0;
@@ -183,7 +183,7 @@ static void finish_reading(Talk *t, TalkPart *p, VoiceLosses *lost, const Err *e
         t->all_read = 1;
         if (!t->parts) {
             Err nothing = {0};
-            err_set(&nothing, ERR_DATA, "there is nothing to speak in the text");
+            err_set(&nothing, ERR_DATA, "the text has nothing to speak");
             talk_fail(t, &nothing);
         }
     } else {

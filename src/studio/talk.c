@@ -1,4 +1,4 @@
-/* talk.c - one text on its way: from the order to the listener. The work is in studio_work.c. */
+/* talk.c - one request to speak a text: from the order to the listener. The work is in studio_work.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ void talk_let_go(Talk *t)
     talk_free(t);
 }
 
-/* Only those who have asked in vain are called. */
+/* Only callers that were told TALK_LATER are notified. */
 void talk_tell(Talk *t)
 {
     pthread_cond_broadcast(&t->changed);
@@ -136,7 +136,7 @@ static int check_order(const Room *room, const TalkOrder *o, Err *err)
     return found < 0 ? found : 0;
 }
 
-/* A talk that is in no list yet: 0 and *out. */
+/* Makes a talk that is not yet in a list. */
 static int make_talk(Talk **out, Studio *s, Room *room, const TalkOrder *order, Err *err)
 {
     int rc = check_order(room, order, err);
@@ -178,7 +178,7 @@ int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
     const int too_long = s->o.most_wait > 0 && wait.seconds > s->o.most_wait && !order->goes_on;
     if (!rc && s->o.most_talks > 0 && s->report.open >= s->o.most_talks) {
         s->report.refused++;
-        rc = err_set(err, ERR_BUSY, "%lld texts are being spoken or wait already, which is the limit",
+        rc = err_set(err, ERR_BUSY, "%lld texts are already being spoken or waiting, which is the limit",
                      (long long)s->report.open);
     } else if (!rc && too_long) {
         s->report.refused++;
@@ -206,7 +206,7 @@ int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
 
 static int is_at_end(const Talk *t) { return t->all_read && !t->current && !t->coming; }
 
-/* What was made before an error is heard. */
+/* Sound that was made before an error is still delivered. */
 static int take(Talk *t, TalkPiece *piece, Err *err)
 {
     Studio *s = t->s;

@@ -87,7 +87,8 @@ static int follows_house_number(const char *text, size_t n, size_t at)
     return 0;
 }
 
-/* "Rodeo " and nothing that would make a name of what follows at `end`: "Rodeo Dr. is", not "See Dr. Who". */
+/* "Rodeo " without anything at `end` that would make what follows a name: "Rodeo Dr. is", not "See Dr.
+ * Who". */
 static int follows_name(const char *openers, const char *text, size_t n, size_t at, size_t end)
 {
     if (follows_house_number(text, n, at))

@@ -29,8 +29,8 @@ typedef struct Sections {
 static int fault(const Sections *s, int line, const char *what)
 {
     err_set(s->err, ERR_DATA, "%s:%d: %s", s->name, line, what);
-    return err_hint(s->err, "a section of a lexicon begins with `%%language CODE espeak`, `characters` or "
-                            "`lexicon`, its letters with `%%letters`");
+    return err_hint(s->err, "a section of a lexicon starts with `%%language CODE espeak`, `characters` or "
+                            "`lexicon`; its letter rules start with `%%letters`");
 }
 
 static FrontEnd *add_front(FrontEnds *f, const char *code, FrontKind kind)
@@ -62,7 +62,7 @@ static int begin_section(Sections *s, size_t *which, int line, const char *p, si
     while (kind < FRONT_KINDS && strcmp(kinds[kind], word[1]) != 0)
         kind++;
     if (at < n || kind == FRONT_KINDS || language_normalise(code, word[0], strlen(word[0])))
-        return fault(s, line, "the line is no beginning of a section");
+        return fault(s, line, "this does not start a section");
     for (size_t i = 1; i < s->f->count; i++)
         if (!strcmp(s->f->all[i].code, code))
             *which = i;
@@ -80,14 +80,14 @@ static int add_letter(Sections *s, FrontEnd *f, int line, const char *p, size_t 
 {
     const char *tab = memchr(p, '\t', n);
     if (!tab || utf8_valid(p, n) != n || memchr(p, 0, n))
-        return fault(s, line, "a rule for letters is: letters, TAB, IPA");
+        return fault(s, line, "a letter rule is written: letters, TAB, IPA");
     const size_t size = (size_t)(tab - p);
     const char *end = memchr(tab + 1, '\t', n - size - 1);
     const size_t ipa = (end ? (size_t)(end - p) : n) - size - 1;
     buf_clear(&s->a);
     buf_clear(&s->b);
     if (unicode_normalise(&s->scratch, &s->a, p, size) || s->a.size == 0)
-        return fault(s, line, "there are no letters before the TAB");
+        return fault(s, line, "letters are missing before the TAB");
     if (unicode_lower(&s->scratch, &s->b, s->a.data, s->a.size, f->code) || s->b.failed ||
         mem_grow(&f->letters, &f->room, f->count + 1, sizeof *f->letters))
         return err_set(s->err, ERR_NOMEM, "no memory for %s", s->name);
@@ -97,7 +97,7 @@ static int add_letter(Sections *s, FrontEnd *f, int line, const char *p, size_t 
     buf_clear(&s->a);
     const uint32_t unknown = lexicon_ipa(&s->scratch, &s->a, tab + 1, ipa);
     if (unknown) {
-        err_set(s->err, ERR_DATA, "%s:%d: U+%04X is no symbol that a voice knows", s->name, line, unknown);
+        err_set(s->err, ERR_DATA, "%s:%d: U+%04X is not a symbol that voices have", s->name, line, unknown);
         return err_hint(s->err, "`myxtts phonemize --text \"...\"` shows how the symbols are written");
     }
     l->ipa = block_strndup(&f->block, s->a.data ? s->a.data : "", s->a.size);
@@ -128,7 +128,7 @@ static int walk(Sections *s, size_t wanted, Buf *out)
         } else if (directive && size == 8 && !memcmp(p, "%letters", 8)) {
             letters = 1;
             if (!which || s->f->all[which].kind != FRONT_LEXICON)
-                rc = fault(s, line, "letters belong to a language with `lexicon`");
+                rc = fault(s, line, "letter rules are only for a language with `lexicon`");
         } else if (letters && wanted == SIZE_MAX && size && *p != '#') {
             rc = add_letter(s, &s->f->all[which], line, p, size);
         } else if (!letters && which == wanted) {

@@ -36,7 +36,7 @@ typedef struct LanguageList {
 /* The number of a code: of itself, or of another that the same espeak-ng voice speaks ("en", "en-us"); -1: it
  * is not there. */
 int language_list_find(const LanguageList *l, const char *code);
-/* The same for somebody who asks: "en-gb" is happy with "en", and "en" with "en-gb". */
+/* The same for display: "en-gb" is happy with "en", and "en" with "en-gb". */
 int language_list_near(const LanguageList *l, const char *code);
 /* Its number, after it was added where it was missing; -1: the list is full. */
 int language_list_add(LanguageList *l, const char *code);

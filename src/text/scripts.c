@@ -37,7 +37,7 @@ int script_by_name(const char *name)
     return script == UCHAR_INVALID_CODE ? -1 : script;
 }
 
-/* "cmn" is no locale of ICU's, but "zh" is; and "fa-latn" is written like "fa" too, says its speaker. */
+/* "cmn" is not an ICU locale, but "zh" is; and "fa-latn" is written like "fa" too, says its speaker. */
 void scripts_of_language(ScriptSet *s, const char *code)
 {
     char primary[LANGUAGE_MAX];

@@ -34,7 +34,7 @@ typedef struct TextSpan {
     uint32_t origin; /* SpanOrigin */
 } TextSpan;
 
-/* Something that nobody will hear, though it is more than punctuation, white space, a control character or an
+/* Text that is not spoken, although it is more than punctuation, white space, a control character or an
  * ornament: those have no sound. */
 typedef struct TextLoss {
     uint32_t source, source_size; /* bytes of the text that was given to text_read */
@@ -53,7 +53,7 @@ typedef struct TextMark {
 } TextMark;
 
 /* A text on its way from written to said. Zero-initialise once, reuse for every text, then text_block_free.
- * It belongs to its caller: an engine keeps nothing of it. */
+ * It belongs to its caller: an engine does not keep it. */
 typedef struct TextBlock {
     const Markup *markup; /* set before text_read: what the controls in the text are; NULL: there are none */
     uint32_t control;     /* likewise: number of its first control */

@@ -185,17 +185,17 @@ static size_t inline_size(const char *text, size_t n, size_t at)
     return 0;
 }
 
-/* What is no symbol is left out, the rest is spoken. */
+/* Characters that are not symbols are left out, the rest is spoken. */
 static void mark_inline(TextEngine *t, TextBlock *b, const char *text, size_t at, size_t size)
 {
     char why[80];
     buf_clear(&t->words);
     uint32_t unknown = lexicon_ipa(&t->scratch, &t->words, text + at + 2, size - 4);
     if (unknown) {
-        snprintf(why, sizeof why, "U+%04X is no symbol that a voice knows", unknown);
+        snprintf(why, sizeof why, "U+%04X is not a symbol that voices have", unknown);
         add_loss(b, at, size, why);
     } else if (!t->words.size) {
-        add_loss(b, at, size, "there is no symbol between the brackets");
+        add_loss(b, at, size, "there is nothing between the brackets");
     }
     const TextMark m = {.source = (uint32_t)at, .source_size = (uint32_t)size, .origin = SPAN_INLINE};
     if (t->words.size)
@@ -290,7 +290,7 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
     return size;
 }
 
-/* A control stands in its own phonemes, until controls_take. Returns its bytes, or 0: there is none. */
+/* A control stays among the phonemes until controls_take. Returns its bytes, or 0: there is none. */
 static size_t mark_control(TextBlock *b, const char *text, size_t n, size_t at, uint32_t *controls)
 {
     char own[5] = "";
@@ -403,7 +403,7 @@ static int block_failed(const TextBlock *b)
            b->places.failed || b->anchors.failed || b->normal.failed;
 }
 
-/* Losses are found in normal, and told by the bytes of what was given. */
+/* Losses are found in the normalised text, but reported by byte offsets in the given text. */
 static void place_losses(TextBlock *b)
 {
     const uint32_t *places = (const uint32_t *)(const void *)b->places.data;

@@ -3,10 +3,10 @@
  *     NFC and white space -> language -> [[IPA]], lexicon -> cleaner (numbers, abbreviations) -> lexicon
  *     -> espeak-ng IPA -> tokens
  *
- * A text that is to be learned from is taken as it is, or rejected; in one that is to be spoken, characters
- * that cannot be are replaced or left out (speakable.h).
+ * A text that is to be learned from is taken as it is, or rejected; in a text that will be spoken, characters
+ * that cannot be spoken are replaced or left out (speakable.h).
  * Threads: one per TextEngine. All of a process share its libespeak-ng, one at a time (phonemes.h);
- * phoneme_pool.h runs many side by side, each in a process of its own. */
+ * phoneme_pool.h runs many in parallel, each in a separate process. */
 #ifndef MYXTTS_TEXT_H
 #define MYXTTS_TEXT_H
 
@@ -22,7 +22,7 @@
 
 typedef enum { TEXT_TO_LEARN, TEXT_TO_SPEAK } TextAim;
 
-/* ERR_DATA: the lexicon of cfg has a line that is no entry. */
+/* ERR_DATA: the lexicon of cfg has a line that is not an entry. */
 typedef struct TextEngine TextEngine;
 int text_engine_open(TextEngine **t, const Config *cfg, TextAim aim, Err *err);
 void text_engine_close(TextEngine *t);
@@ -61,8 +61,8 @@ void text_language(const TextEngine *t, char out[16], Str text, Str language_col
  * its dictionary; or ERR_NOMEM. Without phonemes it is always 0. */
 int text_is_guess(TextEngine *t, Buf *ipa, const char *language, Str word);
 
-/* Tokens that a text of so many characters becomes, where no text is there to count: a little more than most
- * do. */
+/* Tokens that a text of this many characters becomes, where no text is there to count: a little more than
+ * most do. */
 int text_likely_tokens(const Config *cfg, int characters);
 
 /* A hash of everything the result depends on besides the text itself, for cache keys: versions of espeak-ng,

@@ -25,8 +25,8 @@ uint32_t unicode_before(const char *text, size_t at);
 /* Appends the code point as UTF-8. Out of memory is remembered in out->failed. */
 void unicode_append(Buf *out, uint32_t code_point);
 
-/* Private characters that stand for a word while the text around it is cleaned (spans.h): letters, the upper
- * ones capital. Their numbers are 0 .. UNICODE_STAND_INS - 1. */
+/* Private characters that take a word's place while the text around it is cleaned (spans.h). They count as
+ * letters, those from UNICODE_STAND_IN_CAPITAL on as capitals. There are UNICODE_STAND_INS of each. */
 #define UNICODE_STAND_IN 0xF0000u
 #define UNICODE_STAND_IN_CAPITAL 0x100000u
 #define UNICODE_STAND_INS 0xFFFEu
@@ -36,12 +36,13 @@ int unicode_is_upper(uint32_t cp);
 /* White space as Python's str.isspace and \s define it, because phonemizer splits text there. */
 int unicode_is_space(uint32_t cp);
 
-int unicode_is_dropped(uint32_t cp); /* by unicode_normalise, where it is no non-joiner of Persian */
+/* Whether unicode_normalise drops it; the zero-width non-joiner is kept where Persian needs it. */
+int unicode_is_dropped(uint32_t cp);
 
 /* Appends the text to out, normalised: composed (NFC), each run of white space replaced by one space, none at
  * the ends. Control characters, zero-width characters, bidi controls and variation selectors are dropped,
  * except the zero-width non-joiner between Arabic letters, where it is part of the spelling (Persian); a
- * left-to-right mark there stands for it.
+ * left-to-right mark in that place becomes one.
  * Returns 0 or ERR_NOMEM. */
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n);
 

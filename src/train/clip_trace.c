@@ -1,6 +1,6 @@
-/* clip_trace.c - which clips a run has learned from, for whoever counts them: with MYXTTS_TRACE_CLIPS=FOLDER
- * every rank appends a line for each of its batches to FOLDER/rank-N.tsv: step, epoch, then the ids. It waits
- * for the device at every batch. */
+/* clip_trace.c - records which clips a run has learned from, so that a test can count them: with
+ * MYXTTS_TRACE_CLIPS=FOLDER every rank appends a line for each of its batches to FOLDER/rank-N.tsv: step,
+ * epoch, then the ids. It waits for the device at every batch. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int clip_trace_open(Trainer *t, Err *err)
         return rc;
     snprintf(path, sizeof path, "%s/rank-%d.tsv", folder, ranks_rank(t->o.ranks));
     t->trace = fopen(path, "ae");
-    return t->trace ? 0 : err_set_errno(err, ERR_IO, "%s cannot be written", path);
+    return t->trace ? 0 : err_set_errno(err, ERR_IO, "cannot write %s", path);
 }
 
 /* The batch that the engine has just taken. */
@@ -47,7 +47,7 @@ int clip_trace_batch(Trainer *t, Err *err)
             fprintf(t->trace, "\t%.*s", (int)id->n, id->p);
         }
     if (!rc && (fputc('\n', t->trace) == EOF || fflush(t->trace)))
-        rc = err_set_errno(err, ERR_IO, "the trace of clips cannot be written");
+        rc = err_set_errno(err, ERR_IO, "cannot write the trace of clips");
     free(clips);
     return rc;
 }

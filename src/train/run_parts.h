@@ -1,4 +1,4 @@
-/* run_parts.h - the parts of a run that have files of their own. Private to src/train. */
+/* run_parts.h - parts of a run that are in separate files. Private to src/train. */
 #ifndef MYXTTS_RUN_PARTS_H
 #define MYXTTS_RUN_PARTS_H
 
@@ -74,7 +74,7 @@ struct Trainer {
     int each;            /* shares that a step is made of */
     TrainState state;
     TrainState before_empty; /* where the run stood before the newest steps in a row without a clip */
-    int64_t empty_steps;     /* so many of them */
+    int64_t empty_steps;     /* this many of them */
     int64_t total;           /* last step */
     int64_t val_step, save_step, sample_step;
     int64_t most_steps;  /* by max_steps and epochs */
@@ -105,7 +105,7 @@ struct Trainer {
     double started; /* clock, before the first step */
     double seconds;
     int64_t utterances, frames, skipped;
-    uint64_t peak_model, peak_data; /* bytes in use at the most */
+    uint64_t peak_model, peak_data; /* bytes in use at most */
     FILE *trace;                    /* clip_trace.c; NULL: nobody counts */
     int64_t stop_after;             /* step after which all ranks stop; 0: nobody has asked */
     int hurried;                    /* saved for a launcher that does not wait */
@@ -127,7 +127,7 @@ int beginning_open(Trainer *t, Err *err);
 int beginning_load(Trainer *t, Err *err);
 /* The corpora number their languages as the voice does. */
 void trainer_take_languages(Trainer *t, const LanguageList *languages);
-/* beginning.c: as trainer_check; settings that nobody gave follow the checkpoint (settings_follow). */
+/* beginning.c: as trainer_check; settings that were not given follow the checkpoint (settings_follow). */
 int beginning_settle(int *batch, Beginning *begins, Config *cfg, int ranks, Err *err);
 /* same_data.c: ERR_USAGE where a run that would be resumed has learned from another dataset. */
 int same_data_check(const Checkpoint *v, const Corpus *train, const Config *cfg, Err *err);

@@ -12,7 +12,7 @@
 #include "train/step/schedule.h"
 #include "train/step/together.h"
 
-#define GOOD_FACTOR 2.0 /* weights are good up to so many times the lowest loss */
+#define GOOD_FACTOR 2.0 /* weights are good up to this many times the lowest loss */
 #define GOOD_STEPS 10   /* steps that the running mean of the loss looks back on */
 
 /* --- steps --- */
@@ -24,7 +24,7 @@ static double reference_loss(const Trainer *t)
     return t->made && t->lowest_loss < validation ? t->lowest_loss : validation;
 }
 
-/* Weights whose loss is this are good: training can go on from them. NaN is not. */
+/* Weights whose loss is this are good: training can resume from them. NaN is not. */
 static int is_good_loss(const Trainer *t, double loss) { return loss <= GOOD_FACTOR * reference_loss(t); }
 
 /* The gradient of a step is that of the weights before it: a usable one and a loss as usual show that the
@@ -60,10 +60,10 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
         if (r->frames > 0 && t->meter.sample_count > 0)
             stats_add(&t->exposed, r->exposed);
     }
-    /* By then every rank has seen this result: none is further than that ahead of it. */
+    /* By then every rank has seen this result, because no rank gets further ahead than that. */
     if (r->stop && !t->stop_after)
         t->stop_after = r->step + ENGINE_LAG;
-    /* When the step has happened, not when it was enqueued: nobody waits for a line. */
+    /* When the step has happened, not when it was enqueued: a line is never waited for. */
     if (r->step % t->cfg->log_step == 0)
         report_line(t, r->step, 0);
     /* What was heard is told as soon as it is known, before lines about later steps. */
@@ -108,7 +108,7 @@ static void count_batch(Trainer *t, const BatchInfo *info)
 }
 
 /* Words first, then the critics, from critic_from of the run on. The step is remembered: the end of the run
- * may still move, and a run that resumes has to go on as it was. */
+ * may still move, and a resumed run must continue as it was. */
 static int ask_critics(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -122,7 +122,7 @@ static int ask_critics(Trainer *t, Err *err)
         t->since = p.batches;
         t->state.critic_step = next;
         log_info(t->log,
-                 "from step %lld on the critics take part: the voice learns to sound like the recordings",
+                 "the critics take part from step %lld on: the voice learns to sound like the recordings",
                  (long long)next);
     }
     return engine_set_critics(t->engine, t->state.critic_step > 0, t->state.critic_step == next, err);
@@ -168,7 +168,7 @@ static int one_step(Trainer *t, double lr, Err *err)
     return take_results(t, 0, err);
 }
 
-/* Everything enqueued is done and counted; the time until the next step is nobody's wait. */
+/* Everything enqueued is done and counted; the time until the next step does not count as waiting. */
 static int settle(Trainer *t, Err *err)
 {
     int rc = take_results(t, 1, err);
@@ -199,8 +199,8 @@ static void take_written(Trainer *t)
     t->best_pending = 0;
 }
 
-/* Copies the weights and hands them to the writer's thread. A checkpoint that is not written is no reason to
- * stop: it is said, and training goes on. */
+/* Copies the weights and hands them to the writer's thread. A checkpoint that cannot be written must not stop
+ * the run: a warning is printed, and training continues. */
 static int write_checkpoint(Trainer *t, int is_best, Err *err)
 {
     if (!t->leads) {
@@ -221,7 +221,7 @@ static int write_checkpoint(Trainer *t, int is_best, Err *err)
     rc = checkpoint_writer_submit(t->writer, t->state.step, is_best, t->snapshot.meta, t->snapshot.meta_count,
                                   t->snapshot.tensors, t->snapshot.tensor_count, err);
     if (rc) {
-        log_warn(t->log, "no checkpoint at step %lld: %s; training goes on", (long long)t->state.step,
+        log_warn(t->log, "no checkpoint at step %lld: %s; training continues", (long long)t->state.step,
                  err->msg);
         t->checkpoint_failed = 1;
         forget_best(t);
@@ -279,14 +279,14 @@ static int validate(Trainer *t, int last, Err *err)
         char why[300];
         judged_why(&c->best, t->cfg->network == NETWORK_VOICE, why, sizeof why);
         t->early = 1;
-        log_info(t->log, "no improvement in %lld validations: stopping, the best was %s", (long long)c->stale,
+        log_info(t->log, "no improvement in %lld validations, stopping; the best was %s", (long long)c->stale,
                  why);
     }
     return rc;
 }
 
 /* What is due after a step: a line, a validation, samples, a checkpoint. Most steps have none of them, and
- * nobody waits for the device then. last: the run ends here. */
+ * then nothing waits for the device. last: the run ends here. */
 static int afterwards(Trainer *t, int last, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -409,8 +409,8 @@ static void save_the_end(Trainer *t, int rc)
         log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, err.msg);
 }
 
-/* After so many steps without a usable gradient. Weights do not change in steps that are left out, so those
- * of now gave the losses of these steps: with losses as usual they are good, and the clips are at fault.
+/* After this many steps without a usable gradient. Weights do not change in skipped steps, so the present
+ * weights gave the losses of these steps: with losses as usual they are good, and the clips are at fault.
  * Otherwise they were broken by the steps before, and the next run has to begin with older ones. */
 static void give_up(Trainer *t, int rc, Err *err)
 {
@@ -428,16 +428,16 @@ static void give_up(Trainer *t, int rc, Err *err)
     snprintf(found, sizeof found, "%s", checkpoint_writer_last_good(t->writer));
     size_t n = strlen(err->msg);
     if (!good)
-        n += (size_t)snprintf(err->msg + n, sizeof err->msg - n, ", and the loss is %.3g, once %.3g", loss,
-                              reference_loss(t));
+        n += (size_t)snprintf(err->msg + n, sizeof err->msg - n, ", and the loss is %.3g, having been %.3g",
+                              loss, reference_loss(t));
     if (n < sizeof err->msg)
         snprintf(err->msg + n, sizeof err->msg - n, "; the last good checkpoint is %s",
-                 *found ? found : "not there: none was written");
+                 *found ? found : "none: no checkpoint was written");
     if (good)
-        err_hint(err, "look at the clips of the last batches; a lower --learning-rate often helps too");
+        err_hint(err, "check the clips of the last batches; a lower --learning-rate often helps too");
     else
         err_hint(err, "%s with a lower --learning-rate: this one was %g",
-                 *found ? "the same command goes on from there" : "begin again", t->cfg->learning_rate);
+                 *found ? "the same command resumes there" : "start again", t->cfg->learning_rate);
 }
 
 /* The last lines of the logs. */
@@ -476,7 +476,7 @@ int trainer_run(Trainer *t, Err *err)
     report_start(t);
     telling_open(t);
     if (t->state.step >= t->total)
-        log_info(t->log, "step %lld of %lld: nothing is left to do; --minutes 10 trains for ten minutes more",
+        log_info(t->log, "step %lld of %lld: nothing left to do; --minutes 10 trains for ten minutes more",
                  (long long)t->state.step, (long long)t->total);
     rc = run_steps(t, err);
     telling_close(t);

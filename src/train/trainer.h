@@ -19,16 +19,16 @@
 #include "train/step/engine.h"
 #include "voice/checkpoint.h"
 
-/* What a watcher sees. */
+/* What a watcher of the run gets to see. */
 typedef struct TrainerView {
     Pipeline *pipeline;
     const StepMeter *meter;
     int64_t sample_from; /* of the meter: where the interval began */
     int64_t step;
-    int64_t since; /* batch, since the start, from which on a step is what it is now */
+    int64_t since; /* batch, since the start, since which steps have been of the present kind */
 } TrainerView;
 
-/* What a run does beside its steps; the model device stands still meanwhile. */
+/* Time that a run spends outside its steps, while the model device is idle. */
 typedef enum {
     BESIDE_VALIDATION, /* with the clips that are spoken and compared in it */
     BESIDE_SPEAKING,   /* samples */
@@ -48,14 +48,14 @@ typedef struct TrainerOptions {
     int batch;                    /* clips of a batch over all ranks, as trainer_check says; 0: asked there */
     const struct TrainPlan *plan; /* what train_plan said of these options; NULL: trainer_open asks it */
     const volatile int *stop;     /* not 0: finish the step, save, return */
-    /* Called at every log line and at the end (last), for those who look from outside; may be NULL. */
+    /* Called at every log line and at the end (last), for observers; may be NULL. */
     void (*watch)(void *arg, const struct TrainerView *view, int last);
     void *watch_arg;
     int64_t poison_from, poison_count; /* for tests: steps whose gradient becomes NaN */
     Log *log;
 } TrainerOptions;
 
-/* Device memory of a run, before anything is taken. */
+/* Device memory of a run, computed before anything is allocated. */
 typedef struct TrainPlan {
     EngineShape shape;           /* largest batch */
     uint64_t weights;            /* parameters, gradients, moments */
@@ -67,10 +67,10 @@ typedef struct TrainPlan {
     uint64_t model_total, data_total; /* on one device: both are the sum */
     uint64_t model_limit, data_limit; /* cap, or what the device has; 0: unknown */
     int largest_batch;                /* that fits into the limits; 0: not even one clip */
-    int buffers;                      /* most that the pipeline of training may grow to */
+    int buffers;                      /* maximum for the training pipeline */
     int64_t parameters;
 } TrainPlan;
-/* ERR_CONFIG when the batch does not fit, with the largest that does. The plan is filled all the same. */
+/* ERR_CONFIG when the batch does not fit, with the largest that does. The plan is filled in either case. */
 int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err);
 
 typedef struct TrainSummary {
@@ -82,7 +82,7 @@ typedef struct TrainSummary {
     double step_mean, step_std;             /* seconds, of the run after its first steps */
     double wait_share, busy_share, padding; /* shares, likewise */
     double utterances_per_s, frames_per_s;
-    double beside[BESIDE_COUNT];      /* seconds; no step, and no waiting for data */
+    double beside[BESIDE_COUNT];      /* seconds that were neither steps nor waiting for data */
     double phase[PHASE_COUNT];        /* mean seconds */
     int ranks;                        /* that trained together */
     const char *transport;            /* between them */
@@ -90,8 +90,8 @@ typedef struct TrainSummary {
     int64_t warmup;                   /* last step of the warm-up */
     int64_t skipped;                  /* steps the guard left out in this run */
     int stopped;                      /* by the user */
-    int early;                        /* validation did not improve any more */
-    uint64_t model_bytes, data_bytes; /* in use at the most */
+    int early;                        /* validation stopped improving */
+    uint64_t model_bytes, data_bytes; /* in use at most */
     double gpu_utilisation;           /* NVML; NaN: not measured */
     int checkpoint_failed;            /* the last one was not written */
     char last_checkpoint[CHECKPOINT_PATH_SIZE];
@@ -106,12 +106,12 @@ typedef struct TrainSummary {
 int trainer_check(int *batch, const Config *cfg, int ranks, Err *err);
 
 typedef struct Trainer Trainer;
-/* Takes all memory, loads the checkpoint to resume from, opens the logs. Nothing is written over what a run
- * with --resume none finds: it has to be moved away first. ERR_WORKER: a reader is stuck, as in
+/* Allocates all memory, loads the checkpoint to resume from, opens the logs. A run with --resume none
+ * overwrites nothing: existing checkpoints have to be moved away first. ERR_WORKER: a reader is stuck, as in
  * trainer_close; otherwise a failed opener leaves nothing open. */
 int trainer_open(Trainer **t, const TrainerOptions *o, Err *err);
-/* Runs to the end, to `stop`, or to an error. What was trained is saved in all three cases, as far as the
- * disk allows. */
+/* Runs to the end, to `stop`, or to an error. In all three cases the training state is saved, if the disk
+ * allows it. */
 int trainer_run(Trainer *t, Err *err);
 void trainer_summary(Trainer *t, TrainSummary *s); /* of an open one */
 Pipeline *trainer_pipeline(Trainer *t);

@@ -13,7 +13,7 @@
 #include "train/step/together.h"
 
 #define MONITOR_SECONDS 0.1 /* between two looks at the GPU */
-#define LISTENING_CORES 4   /* one core of so many listens */
+#define LISTENING_CORES 4   /* one core of this many listens */
 
 /* --- the network and its checkpoints --- */
 
@@ -87,7 +87,7 @@ static void say_shares(const Trainer *t, const Shares *s)
         snprintf(of_each, sizeof of_each, " for each of %d ranks", s->ranks);
     if (s->micro > 1)
         snprintf(parts, sizeof parts, "%d x ", s->micro);
-    log_info(t->log, "the run's batch is %d %s: %s%s%d%s", s->batch,
+    log_info(t->log, "this run has batches of %d %s: %s%s%d%s", s->batch,
              t->cfg->network == NETWORK_VOCODER ? "segments" : "clips",
              s->batch % (s->ranks * s->micro * s->rows) ? "at most " : "", parts, s->rows, of_each);
 }
@@ -110,7 +110,7 @@ static int open_pipeline(Trainer *t, Err *err)
     int rc = pipeline_open(&t->pipeline, &o, err);
     /* With other clips or another batch size than when it was saved the place in the epoch is gone. */
     if (rc == ERR_DATA && o.start.index) {
-        log_warn(t->log, "%s; going on with epoch %lld", err->msg, (long long)o.start.epoch + 1);
+        log_warn(t->log, "%s; continuing with epoch %lld", err->msg, (long long)o.start.epoch + 1);
         err_clear(err);
         t->state.data.epoch++;
         t->state.data.index = 0;
@@ -177,7 +177,7 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     }
     Err later = {0}; /* what is wrong with a checkpoint is said when it is opened */
     if (!t->o.batch && trainer_check(&t->o.batch, t->cfg, ranks_count(o->ranks), &later))
-        log_debug(t->log, "the batch of the run: %s", later.msg);
+        log_debug(t->log, "this run's batch: %s", later.msg);
     int rc = 0;
     if (o->plan)
         t->plan = *o->plan;

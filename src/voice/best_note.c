@@ -90,7 +90,7 @@ void checkpoint_why(const Checkpoint *v, Judged *best, char *out, size_t cap)
     char dir[CHECKPOINT_PATH_SIZE];
     Judged run = s->choice.best, note;
     folder_of(dir, v->path);
-    /* A note that is about another file says nothing of the best one: a run was killed between the two. */
+    /* A note about another file says nothing about the best one: a run was killed between the two. */
     if (best_note_read(&note, dir) && (note.step == s->step || run.step != s->step))
         run = note;
     if (cap)
@@ -100,10 +100,11 @@ void checkpoint_why(const Checkpoint *v, Judged *best, char *out, size_t cap)
     if (!v->can_resume)
         return;
     if (!run.step)
-        snprintf(out, cap, "step %lld: the newest; its run had nothing to choose by", (long long)s->step);
+        snprintf(out, cap, "step %lld: the newest; its run has not chosen a best checkpoint",
+                 (long long)s->step);
     else if (run.step == s->step)
         judged_why(&run, v->cfg.network == NETWORK_VOICE, out, cap);
     else
-        snprintf(out, cap, "step %lld, which is not the best of its run: that was step %lld",
-                 (long long)s->step, (long long)run.step);
+        snprintf(out, cap, "step %lld, not the best of its run, which was step %lld", (long long)s->step,
+                 (long long)run.step);
 }

@@ -13,7 +13,7 @@ int best_note_read(Judged *best, const char *dir);
 
 /* Why this checkpoint, in one sentence: that of the run's best where it is that one, with what the note
  * beside it adds; otherwise that it is not, or that there was nothing to choose by. "" for an exported voice,
- * which knows nothing of its run. *best (NULL: not wanted): the run's best. */
+ * which has no record of its run. *best (NULL: not wanted): the run's best. */
 void checkpoint_why(const Checkpoint *v, Judged *best, char *out, size_t cap);
 
 #endif

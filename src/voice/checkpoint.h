@@ -26,8 +26,8 @@ typedef struct TrainState {
     PipelineState data;
     Choice choice;         /* the best so far */
     int64_t total;         /* last step, where --minutes has set it; 0: not yet, or not by --minutes */
-    int64_t schedule_from; /* step where the schedule began: 0, or where it went on with other mels, or for
-                              more minutes */
+    int64_t schedule_from; /* step where the schedule began: 0, or the step where the run was continued with
+                            * other mels or for more minutes */
     int64_t warmup;        /* steps of it, where --minutes has set them; 0: warmup_steps */
     int64_t batch;         /* clips of a batch over all ranks; 0 in older files: their batch_size */
     int64_t critic_step;   /* first step with critics; 0: they have not begun */
@@ -120,9 +120,9 @@ int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, 
 /* The vocoder that an exported file (export.h) holds beside its voice; path: of that file. ERR_MISSING: it
  * holds none. */
 int checkpoint_open_vocoder(Checkpoint *v, const char *path, Err *err);
-/* What was loaded of it is all that is needed: what remains is copied, and the file is let go of, so that
- * nobody who writes into it changes anything any more. Tensors cannot be found from then on. ERR_DAMAGED: it
- * was changed meanwhile. */
+/* What was loaded of it is all that is needed: what remains is copied and the file is closed, so that writing
+ * into it has no effect any more. Tensors cannot be found from then on. ERR_DAMAGED: it was changed
+ * meanwhile. */
 int checkpoint_settle(Checkpoint *v, Err *err);
 void checkpoint_close(Checkpoint *v); /* always safe on a zeroed or closed one */
 
@@ -133,8 +133,8 @@ const char *checkpoint_text(const Checkpoint *v, const char *key);
 /* ERR_FORMAT, with what it is, for a checkpoint that holds no voice. */
 int checkpoint_check_voice(const Checkpoint *v, Err *err);
 
-/* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes
- * are for checkpoint_params to check. path: of the checkpoint, for the message. */
+/* 0 if a network trained with `was` may be trained on or speak with `is`: the same heads, mels and tokens.
+ * Shapes are for checkpoint_params to check. path: of the checkpoint, for the message. */
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err);
 /* Flat host numbers [m->params.size] of the file, for the network m; weights of two bytes are widened.
  * ERR_CONFIG names the first tensor that is missing or of another shape, ERR_DATA the first number that is

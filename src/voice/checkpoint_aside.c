@@ -63,7 +63,7 @@ static int put_link(const Aside *a, Err *err)
     snprintf(tmp, sizeof tmp, "%s.tmp%ld", a->path, (long)getpid());
     unlink(tmp);
     if (symlink(a->copy, tmp) || rename(tmp, a->path)) {
-        int rc = err_set_errno(err, ERR_IO, "cannot make %s a link to %s", a->path, a->copy);
+        int rc = err_set_errno(err, ERR_IO, "cannot link %s to %s", a->path, a->copy);
         unlink(tmp);
         return rc;
     }
@@ -76,7 +76,7 @@ int aside_put(Aside *a, const char *path, Err *err)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     snprintf(a->path, sizeof a->path, "%s", path);
     if (lstat(path, &st) || !S_ISREG(st.st_mode))
-        return err_set(err, ERR_IO, "%s is not a file that could be moved", path);
+        return err_set(err, ERR_IO, "%s is not a regular file and cannot be moved", path);
     const char *place = find_place(&st);
     if (!place)
         return err_set(err, ERR_NOSPACE, "no other disk has room for %s", path);

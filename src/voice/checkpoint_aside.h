@@ -1,5 +1,5 @@
 /* checkpoint_aside.h - a checkpoint makes room for the next one without being lost: it is copied to another
- * disk, and a symbolic link takes its place. Whatever ends the program meanwhile, a resumed run finds it.
+ * disk, and a symbolic link takes its place. If the program ends meanwhile, a resumed run finds it there.
  * Private to src/voice. Threads: one at a time. */
 #ifndef MYXTTS_CHECKPOINT_ASIDE_H
 #define MYXTTS_CHECKPOINT_ASIDE_H
@@ -15,7 +15,7 @@ typedef struct Aside {
 int aside_put(Aside *a, const char *path, Err *err);
 /* The file is in its place again, or after a failure still a link. */
 int aside_bring_back(const Aside *a, Err *err);
-/* Nobody needs it any more: link and copy go. */
+/* It is not needed any more: link and copy go. */
 void aside_drop(const Aside *a);
 
 #endif

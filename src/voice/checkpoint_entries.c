@@ -39,9 +39,8 @@ static int is_plain(uint32_t c)
     return c < 0x7F || c == 0x85 || (c >= 0xA0 && c < 0xFEFF) || (c > 0xFEFF && c < 0xFFFE) || c >= 0x10000;
 }
 
-/* A text. Paths are bytes of any kind: what is no UTF-8, or no text to YAML, becomes a question mark, because
- * a voice that cannot be opened for the name of a folder would be worse than a name that is not exact. NULL
- * without memory. */
+/* A text. Paths are bytes of any kind: characters that are not valid in UTF-8 or YAML become question marks,
+ * because an inexact folder name is better than a voice that cannot be opened. NULL without memory. */
 static json_t *text_value(const char *p, size_t n)
 {
     char *copy = malloc(n + 1);
@@ -87,11 +86,11 @@ static int read_format(Checkpoint *v, const char *text, Err *err)
     if (text && strcmp(text, CHECKPOINT_FORMAT) == 0)
         return 0;
     if (!text || strcmp(text, CHECKPOINT_FORMAT_1) != 0)
-        return checkpoint_foreign(v, text ? "another format" : "no mark of one", err);
+        return checkpoint_foreign(v, text ? "another format" : "no format field", err);
     err_set(err, ERR_FORMAT,
-            "%s holds the autoregressive network of an earlier version, which this program does not run",
+            "%s contains the autoregressive network of an earlier version, which this program cannot run",
             v->path);
-    return err_hint(err, "train again, into another --checkpoint-dir; a voice that speaks takes minutes now");
+    return err_hint(err, "train again with another --checkpoint-dir; a voice now takes minutes");
 }
 
 /* --- config --- */
@@ -213,7 +212,7 @@ static int read_symbols(Checkpoint *v, const char *text, Err *err)
     if (same)
         return 0;
     err_set(err, ERR_FORMAT,
-            "%s was trained with version %d of the symbol table, this program has version %d", v->path,
+            "%s was trained with version %d of the symbol table, but this program has version %d", v->path,
             version, TOKENS_VERSION);
     return err_hint(err, "use the program that wrote it, or train again");
 }
@@ -443,30 +442,27 @@ static int read_step(Checkpoint *v, const char *text, Err *err)
 static const CheckpointEntry entries[] = {
     {"format", write_format, read_format,
      "`" CHECKPOINT_FORMAT "`. `" CHECKPOINT_FORMAT_1
-     "` held the autoregressive network of earlier versions and is refused with a sentence that says so"},
+     "` held the autoregressive network of earlier versions and is refused with a message"},
     {"config", write_config, read_config, "every setting of the run, as JSON (which the YAML loader reads)"},
-    {"network", write_network, NULL, "`voice` or `vocoder`; files without it hold a voice"},
+    {"network", write_network, NULL, "`voice` or `vocoder`; files without it contain a voice"},
     {"mel", write_mel, read_mel,
-     "hash of the settings of the mel (sample rate, transform, bands): a voice and a vocoder go together "
-     "where "
-     "it is the same"},
+     "hash of the settings of the mel (sample rate, transform, bands): a voice and a vocoder work together "
+     "if it is the same"},
     {"symbols", write_symbols, read_symbols,
      "version and code points of the symbol table, in the order of the ids"},
     {"seen", write_seen, NULL,
-     "ids of the symbols in the texts that it, or the voice that it began with, was trained on; the vectors "
-     "of all others are those of near symbols, or random"},
+     "ids of the symbols in the texts that it, or the voice that it started from, was trained on; all other "
+     "symbols have the vectors of similar symbols, or random ones"},
     {"lexicon", write_lexicon, read_lexicon,
-     "the lines of the lexicon that its texts were read with (`word<TAB>IPA`); empty where there was none"},
+     "the lines of the lexicon that its texts were read with (`word<TAB>IPA`); empty if there was none"},
     {"base", write_base, NULL,
-     "what the run began with (`--init-from`): `name`, `step`, and the `licence`, `source` and `note` of "
-     "that file; "
-     "empty where it began with nothing"},
+     "what the run started from (`--init-from`): `name`, `step`, and the `licence`, `source` and `note` of "
+     "that file; empty if it started from scratch"},
     {"speakers", write_speakers, read_speakers, "names, in the order of their numbers"},
     {"languages", write_languages, read_languages,
      "`{\"codes\": [...], \"scripts\": [...]}`: languages of the texts, in the order of the rows of "
-     "`text.languages`, and the scripts (ISO 15924) that they are written in; files without it are of a "
-     "voice "
-     "that speaks the `language` of its settings"},
+     "`text.languages`, and the scripts (ISO 15924) that they are written in; in files without it the voice "
+     "speaks the `language` of its settings"},
     {"pitch", write_pitch, read_pitch, "mean and deviation of log F0"},
     {"longest", write_longest, read_longest,
      "`{\"text\": N, \"frames\": N}`: symbols of the longest text and frames of the longest clip it learns "
@@ -476,8 +472,8 @@ static const CheckpointEntry entries[] = {
      "recordings, speakers), and "
      "`validation_clips` and `validation_hash` of those held out"},
     {"known", write_known, NULL,
-     "`{\"texts\": ..., \"recordings\": ...}`: hashes of 32 bits in base64, the 2,048 smallest of each, by "
-     "which a resumed run tells another dataset; not in exported files"},
+     "`{\"texts\": ..., \"recordings\": ...}`: the 2,048 smallest 32-bit hashes of each, in base64, by which "
+     "a resumed run recognises another dataset; not in exported files"},
     {"step", NULL, read_step, "steps made"},
 };
 

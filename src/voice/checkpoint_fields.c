@@ -40,44 +40,44 @@ static const CheckpointField fields[] = {
     I64("train.state", state.data.index, "index of the next batch in its epoch"),
     U64("train.state", state.data.seed, "seed of the run"),
     I64("train.state", state.choice.best.step, "step of the best checkpoint, 0 before the first"),
-    I64("train.state", state.choice.stale, "validations since the last that was better by much"),
-    I64("train.state", state.total, "last step where `--minutes` has set it, else 0"),
+    I64("train.state", state.choice.stale, "validations since the last clear improvement"),
+    I64("train.state", state.total, "last step if `--minutes` has set it, else 0"),
     I64("train.state", state.schedule_from,
-         "step where the schedule of the learning rate began: 0, or where the run went on with the mels of "
-         "a voice, or for more minutes", ADDED),
+         "step where the learning rate schedule started: 0, or where the run was continued with the mels of "
+         "a voice or for more minutes", ADDED),
     I64("train.state", state.batch, "clips of a batch over all ranks", ADDED),
     I64("train.state", state.critic_step, "first step that the critics took part in; 0 before it", ADDED),
     I64("train.state", state.choice.best.words,
-         "words that a recogniser listened to in the best checkpoint's sentences", ADDED),
+         "words in the best checkpoint's sentences that a recogniser judged", ADDED),
     I64("train.state", state.choice.best.wrong, "how many of them it got wrong", ADDED),
     I64("train.state", state.choice.lowest_step, "step with the lowest validation loss", ADDED),
-    I64("train.state", state.warmup, "steps of warm-up where `--minutes` has set them, else 0", ADDED),
+    I64("train.state", state.warmup, "steps of warm-up if `--minutes` has set them, else 0", ADDED),
     F64("train.best", state.choice.best.loss,
          "the best checkpoint's validation loss; infinity before the first"),
     F64("train.best", state.choice.best.ear.movement,
-         "its movement beside the recordings', 0 where it was chosen by the loss", ADDED),
+         "its movement relative to the recordings', 0 if it was chosen by the loss", ADDED),
     F64("train.best", state.choice.best.ear.detail, "its detail", ADDED),
     F64("train.best", state.choice.best.ear.pitch_range, "its pitch range", ADDED),
     F64("train.best", state.choice.best.ear.length_ratio, "its length", ADDED),
     F64("train.best", state.choice.peak, "highest score so far", ADDED),
-    F64("train.best", state.choice.level, "score of the last validation that was better by much", ADDED),
+    F64("train.best", state.choice.level, "score of the last validation that was a clear improvement", ADDED),
     F64("train.best", state.choice.lowest_loss, "lowest validation loss", ADDED),
-    F64("train.best", state.choice.floor, "what that was when the best was judged", ADDED),
+    F64("train.best", state.choice.floor, "the lowest validation loss when the best was judged", ADDED),
     F32_IN_BYTES("train.guard", state.guard.norm, "norm of the newest gradient, per frame"),
-    F32_IN_BYTES("train.guard", state.guard.mean, "running mean of the norms of steps that were made"),
-    I32_IN_BYTES("train.guard", state.guard.seen, "steps made, as the guard counts them"),
+    F32_IN_BYTES("train.guard", state.guard.mean, "running mean of the norms of applied steps"),
+    I32_IN_BYTES("train.guard", state.guard.seen, "applied steps, as the guard counts them"),
     I32_IN_BYTES("train.guard", state.guard.skipped,
-         "why the newest step was skipped, 1 not finite or 2 far too high, 0 when it was made"),
+         "why the newest step was skipped: 1 not finite, 2 far too high; 0 if it was applied"),
     I32_IN_BYTES("train.guard", state.guard.consecutive, "steps in a row that were skipped"),
     I32_IN_BYTES("train.guard", state.guard.total, "steps that were skipped, ever"),
     F64_IF_THERE("voice.manner", state.pace,
-         "how much longer the recordings of the validation are than the durations predicted for them; "
-         "0: not measured"),
+         "how much longer the validation recordings are than the durations predicted for them; 0: not "
+         "measured"),
     F64_IF_THERE("voice.manner", state.spread,
-         "the same of how far pitch strays from its mean in a sentence"),
+         "the same for how far pitch strays from its mean in a sentence"),
     F64_IF_THERE("copies.distance", state.copies[0],
          "distance of a vocoder's copies of held-out clips from their recordings; 0: not measured"),
-    F64_IF_THERE("copies.distance", state.copies[1], "the same of Griffin-Lim's copies of the same clips"),
+    F64_IF_THERE("copies.distance", state.copies[1], "the same for Griffin-Lim's copies of the same clips"),
     F32_ARRAY("voice_clips.mel", clips.mel, NEED_OPTIONAL,
          "normalised mels of clips that stand for the speakers' voices",
          EXTENT_CLIPS, EXTENT_FRAMES, EXTENT_BANDS),
@@ -89,7 +89,7 @@ static const CheckpointField fields[] = {
 int checkpoint_field_count(void) { return (int)(sizeof fields / sizeof *fields); }
 const CheckpointField *checkpoint_field(int i) { return &fields[i]; }
 
-/* An array has a row of its own; packed numbers follow each other. */
+/* An array has its own row; packed numbers follow each other. */
 int checkpoint_field_rows(int i)
 {
     int rows = 1;

@@ -42,8 +42,8 @@ const CheckpointField *checkpoint_field(int i);
 int checkpoint_field_rows(int i);
 /* Bytes that the numbers of these rows take in a packed tensor. */
 size_t checkpoint_field_bytes(const CheckpointField *rows, int count);
-/* How many of the rows a packed tensor of so many bytes holds: all, or all but the last ones that were added
- * later. 0: its size is wrong. */
+/* How many of the rows a packed tensor of this many bytes holds: all, or all but the last ones that were
+ * added later. 0: its size is wrong. */
 int checkpoint_field_fit(const CheckpointField *rows, int count, uint64_t bytes);
 /* A packed tensor <-> the members of its rows. */
 void checkpoint_field_pack(const CheckpointField *rows, int count, void *bytes,

@@ -56,7 +56,7 @@ int folder_list_steps(StepList *list, const char *dir, Err *err)
     DIR *d = opendir(dir);
     if (!d)
         return err_set_errno(err, errno == ENOENT || errno == ENOTDIR ? ERR_MISSING : ERR_IO,
-                             "cannot look into the folder %s", dir);
+                             "cannot read the folder %s", dir);
     int rc = 0;
     struct dirent *e;
     while (!rc) {
@@ -101,7 +101,7 @@ static int check_file(const char *path, Err *err)
     return rc;
 }
 
-static void warn_skipped(Log *log, const Err *e) { log_warn(log, "this checkpoint is skipped: %s", e->msg); }
+static void warn_skipped(Log *log, const Err *e) { log_warn(log, "skipping this checkpoint: %s", e->msg); }
 
 /* One pass over the folder. *vanished: steps that a trainer removed while we looked. */
 static int newest_valid(char path[CHECKPOINT_PATH_SIZE], int *vanished, const char *dir, Log *log, Err *err)
@@ -143,9 +143,9 @@ static int newest_valid(char path[CHECKPOINT_PATH_SIZE], int *vanished, const ch
     if (rc == ERR_MISSING && bad) {
         rc = err_set(err, ERR_DAMAGED, "none of the %zu checkpoints in %s can be used; the newest: %s", bad,
                      dir, reason.msg);
-        err_hint(err, "bring back a copy, or start anew in another folder");
+        err_hint(err, "restore a copy, or start over in another folder");
     } else if (rc == ERR_MISSING) {
-        err_set(err, rc, "there is no checkpoint in %s", dir);
+        err_set(err, rc, "no checkpoint in %s", dir);
         err_hint(err, "a checkpoint is a file step-00001000" SUFFIX " (or another number) or " BEST_NAME);
     }
     return rc;
@@ -159,7 +159,7 @@ static int best_instead(char path[CHECKPOINT_PATH_SIZE], int rc, const char *dir
         path[0] = 0;
         return rc;
     }
-    log_warn(log, "%s; %s is used instead", err->msg, path);
+    log_warn(log, "%s; using %s instead", err->msg, path);
     err_clear(err);
     return 0;
 }
@@ -208,7 +208,7 @@ int checkpoint_newest(char path[CHECKPOINT_PATH_SIZE], const char *dir, Err *err
     int rc = folder_list_steps(&list, dir, err);
     if (!rc)
         rc = list.count ? folder_join(path, dir, list.items[0].name, err)
-                        : err_set(err, ERR_MISSING, "there is no checkpoint in %s", dir);
+                        : err_set(err, ERR_MISSING, "no checkpoint in %s", dir);
     free(list.items);
     return rc;
 }
@@ -238,7 +238,7 @@ int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const cha
         path[0] = 0;
     if (rc == ERR_MISSING)
         err_hint(err,
-                 "a checkpoint is named by auto, best, a file, or a folder that holds step-00001000" SUFFIX
+                 "name a checkpoint by auto, best, its file, or a folder that contains step-00001000" SUFFIX
                  " or " BEST_NAME "; base is the voice that comes with the program");
     return rc;
 }

@@ -20,7 +20,7 @@
 #define CHECKPOINT_PATH_SIZE 4096
 #define CHECKPOINT_BEST "best.safetensors"
 
-/* Writes checkpoints in a thread of its own, one at a time. All functions are for one thread at a time, the
+/* Writes checkpoints in a separate thread, one at a time. All functions are for one thread at a time, the
  * owner's. */
 typedef struct CheckpointWriter CheckpointWriter;
 
@@ -44,7 +44,7 @@ int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, con
  *   keep_best     the best becomes the previous best too
  *   return_best   the previous best becomes the best
  *   choose_best   the file of this step becomes the best
- * drop_previous: nobody will ask for the previous best any more. */
+ * drop_previous: the previous best is not needed any more. */
 int checkpoint_writer_keep_best(CheckpointWriter *w, Err *err);
 int checkpoint_writer_return_best(CheckpointWriter *w, Err *err);
 int checkpoint_writer_choose_best(CheckpointWriter *w, int64_t step, Err *err);
@@ -53,10 +53,10 @@ void checkpoint_writer_drop_previous(CheckpointWriter *w);
 /* What is submitted next is the end of the run: on a full disk even the only old step makes room for it,
  * where that is enough. */
 void checkpoint_writer_end(CheckpointWriter *w);
-/* What is submitted from now on is written by a process of its own, which goes on when this one is killed. */
+/* Jobs submitted from now on are written by a separate process, which continues when this one is killed. */
 void checkpoint_writer_outlive(CheckpointWriter *w);
 
-/* The weights of this step are known to be good: training went on from them. The newest such file stays,
+/* The weights of this step are known to be good: training continued from them. The newest such file stays,
  * however many are kept. */
 void checkpoint_writer_confirm(CheckpointWriter *w, int64_t step);
 
@@ -64,7 +64,7 @@ void checkpoint_writer_confirm(CheckpointWriter *w, int64_t step);
  * confirmed, none from `from` on. Waits for the last job. */
 void checkpoint_writer_abandon(CheckpointWriter *w, int64_t from, int64_t to);
 
-/* Before a run: whether there is room for a file of so many bytes. Old steps up to `step` make room as in
+/* Before a run: whether there is room for a file of this many bytes. Old steps up to `step` make room as in
  * checkpoint_writer_submit. ERR_NOSPACE says what is missing. */
 int checkpoint_writer_room(CheckpointWriter *w, int64_t step, uint64_t bytes, Err *err);
 
@@ -72,8 +72,8 @@ int checkpoint_writer_room(CheckpointWriter *w, int64_t step, uint64_t bytes, Er
 uint64_t checkpoint_file_bytes(const MetaEntry *meta, int n_meta, const TensorView *t, int n);
 
 /* Waits until the last job is finished. Its result: 0, or the code of its error, which has been logged as a
- * sentence ("checkpoint at step N was not written: ...; training goes on, the last good one is FILE"). 0 when
- * there was no job. */
+ * sentence ("checkpoint at step N was not written: ...; training continues, the last good checkpoint is
+ * FILE"). 0 when there was no job. */
 int checkpoint_writer_wait(CheckpointWriter *w);
 
 /* The newest file that is known to be good: of the last job that succeeded; before the first one, the newest
@@ -94,7 +94,7 @@ void checkpoint_writer_close(CheckpointWriter *w);
  *
  * Valid: the whole file was read and its checksum is right. ERR_MISSING: no such file or folder, or not a
  * single checkpoint in it. ERR_DAMAGED: there are some, but none is valid (so that a run does not silently
- * start anew). For one named file: its own error. */
+ * start over). For one named file: its own error. */
 int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const char *dir, Log *log, Err *err);
 /* The step file with the highest number, by the names alone. ERR_MISSING: there is none. */
 int checkpoint_newest(char path[CHECKPOINT_PATH_SIZE], const char *dir, Err *err);

@@ -21,14 +21,14 @@ int checkpoint_same(const char *path, const Config *was, const Config *is, Err *
     if (!config_bound_differs(was, is, was->network == NETWORK_VOCODER ? BOUND_VOCODER : BOUND_CHECKPOINT, &a,
                               &b))
         return 0;
-    err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key, a.value,
-            b.value, b.origin);
-    return err_hint(err, "leave the setting as it was; a new network begins in another --checkpoint-dir");
+    err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot be changed to %s (%s)", path, a.key,
+            a.value, b.value, b.origin);
+    return err_hint(err, "change the setting back, or start a new network with another --checkpoint-dir");
 }
 
 /* --- names --- */
 
-/* Parameters of a vocoder have names that begin so wherever they are. */
+/* A vocoder's parameters have names with this prefix in every file. */
 static void name_inside(char out[CHECKPOINT_NAME_SIZE], const Checkpoint *v, const char *name)
 {
     const int is_so = strncmp(name, v->inside, strlen(v->inside)) == 0;
@@ -140,7 +140,7 @@ static int read_tensors(Checkpoint *v, Err *err)
             continue;
         if (f->need == NEED_ALWAYS) {
             char what[160];
-            snprintf(what, sizeof what, "no usable %s (%s)", f->tensor, f->words);
+            snprintf(what, sizeof what, "no valid %s (%s)", f->tensor, f->words);
             return checkpoint_foreign(v, what, err);
         }
         v->can_resume = 0;
@@ -195,7 +195,7 @@ int checkpoint_open_vocoder(Checkpoint *v, const char *path, Err *err)
     snprintf(v->path, sizeof v->path, "%s", path);
     int rc = safetensors_open(&v->file, path, err);
     if (!rc && !checkpoint_text(v, "config"))
-        rc = err_set(err, ERR_MISSING, "%s holds no vocoder", path);
+        rc = err_set(err, ERR_MISSING, "%s has no vocoder", path);
     if (!rc)
         rc = read_content(v, err);
     if (rc)
@@ -206,7 +206,7 @@ int checkpoint_open_vocoder(Checkpoint *v, const char *path, Err *err)
 static int check_length(const Checkpoint *v, Err *err)
 {
     return file_lost(&v->file.map)
-               ? err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", v->path)
+               ? err_set(err, ERR_IO, "%s was cut short while it was read, or its disk failed", v->path)
                : 0;
 }
 
@@ -245,8 +245,8 @@ int checkpoint_check_voice(const Checkpoint *v, Err *err)
 {
     if (v->cfg.network == NETWORK_VOICE)
         return 0;
-    err_set(err, ERR_FORMAT, "%s holds a vocoder, which makes sound of mels and knows no text", v->path);
-    return err_hint(err, "give the voice with --checkpoint, and this one with --vocoder");
+    err_set(err, ERR_FORMAT, "%s is a vocoder, which turns mels into sound but cannot read text", v->path);
+    return err_hint(err, "name the voice with --checkpoint, and this file with --vocoder");
 }
 
 /* Also the number of dimensions: [4, 1] is not [4]. */
@@ -284,11 +284,12 @@ static int take_param(const Checkpoint *v, const Param *p, CheckpointGroup group
         return 0;
     if (!t || !same_shape(t, p)) {
         err_set(err, ERR_CONFIG,
-                "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",
-                v->path, name, t ? "of another shape" : "not there", (long long)p->shape[0],
-                (long long)p->shape[1], (long long)p->shape[2]);
-        return err_hint(err, "keep the sizes of the network as they were; a new network begins in "
-                             "another --checkpoint-dir");
+                "%s: %s is %s, but with these settings it must have %lld x %lld x %lld numbers", v->path,
+                name, t ? "of another shape" : "missing", (long long)p->shape[0], (long long)p->shape[1],
+                (long long)p->shape[2]);
+        return err_hint(
+            err,
+            "change the sizes of the network back, or start a new network with another --checkpoint-dir");
     }
     widen(flat + p->offset, t, p->count);
     return check_finite(v, name, flat + p->offset, (size_t)p->count * sizeof *flat, err);
@@ -330,7 +331,7 @@ int checkpoint_state(const Checkpoint *v, TrainState *s, Err *err)
 {
     const TrainState *state = &v->content.state;
     if (!v->can_resume || state->step < 0 || state->data.epoch < 0 || state->data.index < 0)
-        return checkpoint_foreign(v, "no state of a run to resume from", err);
+        return checkpoint_foreign(v, "no training state to resume from", err);
     *s = *state;
     Choice *c = &s->choice;
     if (!c->lowest_step) {

@@ -45,7 +45,7 @@ struct CheckpointWriter {
     enum { IDLE, READY, BUSY } state;
     int stop, result;
     Job job;
-    int outlives;                     /* a process of its own writes the next job; as is_last */
+    int outlives;                     /* a separate process writes the next job; as is_last */
     int is_last;                      /* nothing comes after the next job; the owner's, as the job is */
     int64_t confirmed;                /* step whose weights are known to be good; -1: none */
     int warned_of_later;              /* the thread's */
@@ -62,7 +62,7 @@ static int second_name(const char *path, const char *file, Err *err)
     snprintf(tmp, sizeof tmp, "%s.tmp%ld", path, (long)getpid());
     unlink(tmp);
     if (link(file, tmp))
-        return err_set_errno(err, ERR_CONFIG, "cannot make %s a second name of %s", path, file);
+        return err_set_errno(err, ERR_CONFIG, "cannot link %s to %s", path, file);
     if (rename(tmp, path))
         rc = err_set_errno(err, ERR_IO, "cannot rename %s to %s", tmp, path);
     /* Still there after a failure, and when both were names of one file already. */
@@ -109,7 +109,8 @@ static int64_t confirmed_step(CheckpointWriter *w)
     return step;
 }
 
-/* The newest file whose weights are known to be good; it stays whatever else goes. -1: there is none. */
+/* The newest file whose weights are known to be good; it is kept whatever else is removed. -1: there is
+ * none. */
 static int64_t protected_step(CheckpointWriter *w, const StepList *list)
 {
     int64_t confirmed = confirmed_step(w);
@@ -136,13 +137,14 @@ static int remove_step(CheckpointWriter *w, const StepFile *f)
 static void warn_of_later(CheckpointWriter *w, const StepFile *f, int64_t written)
 {
     if (!w->warned_of_later)
-        log_warn(w->log,
-                 "%s holds %s, from a run that was further than step %lld; it stays, and resuming takes it",
-                 w->dir, f->name, (long long)written);
+        log_warn(
+            w->log,
+            "%s has %s, from a run that got further than step %lld; it is kept, and resuming will use it",
+            w->dir, f->name, (long long)written);
     w->warned_of_later = 1;
 }
 
-/* Leaves the newest `keep`, and the one that is known to be good. What cannot be removed now is tried again
+/* Keeps the newest `keep`, and the one that is known to be good. What cannot be removed now is tried again
  * the next time. */
 static void prune(CheckpointWriter *w, int64_t written)
 {
@@ -150,7 +152,7 @@ static void prune(CheckpointWriter *w, int64_t written)
     Err err = {0};
     int kept = 0;
     if (folder_list_steps(&list, w->dir, &err)) {
-        log_warn(w->log, "old checkpoints are not removed: %s", err.msg);
+        log_warn(w->log, "cannot remove old checkpoints: %s", err.msg);
         return;
     }
     int64_t stays = protected_step(w, &list);
@@ -200,7 +202,7 @@ static int remove_oldest(CheckpointWriter *w, int64_t most)
         const StepFile *f = &list.items[i - 1];
         gone = f->step != stays && remove_step(w, f);
         if (gone)
-            log_warn(w->log, "the disk is full: %s was removed to make room", f->name);
+            log_warn(w->log, "the disk is full: removed %s to make room", f->name);
     }
     free(list.items);
     return gone;
@@ -244,7 +246,7 @@ static int remove_newest(CheckpointWriter *w, int64_t most, uint64_t bytes)
     StepFile only;
     if (!find_only(w, path, &only, most, bytes) || !has_other_best(w, path) || !remove_step(w, &only))
         return 0;
-    log_warn(w->log, "the disk is full: %s was removed to make room", only.name);
+    log_warn(w->log, "the disk is full: removed %s to make room", only.name);
     return 1;
 }
 
@@ -257,7 +259,7 @@ int checkpoint_writer_room(CheckpointWriter *w, int64_t step, uint64_t bytes, Er
     int64_t left = room_after(w, bytes);
     if (left >= 0)
         return 0;
-    err_set(err, ERR_NOSPACE, "a checkpoint takes %.1f MB, and %s has only %.1f MB left: %.1f MB are missing",
+    err_set(err, ERR_NOSPACE, "a checkpoint takes %.1f MB, but %s has only %.1f MB left: %.1f MB are missing",
             megabytes((double)bytes), w->dir, megabytes((double)bytes + (double)left),
             megabytes(-(double)left));
     return err_hint(err, "free some space, or name a folder on another disk with --checkpoint-dir");
@@ -277,17 +279,17 @@ uint64_t checkpoint_file_bytes(const MetaEntry *meta, int n_meta, const TensorVi
     return bytes;
 }
 
-/* Training goes on without this checkpoint; the user learns which one there still is. */
+/* Training continues without this checkpoint; the message says which one remains. */
 static void report_failure(CheckpointWriter *w, const Err *e, const char *good)
 {
     char found[CHECKPOINT_PATH_SIZE] = "", rest[CHECKPOINT_PATH_SIZE + 32];
     if (!good[0] && checkpoint_find(found, "auto", w->dir, NULL, NULL) == 0)
         good = found;
     if (good[0])
-        snprintf(rest, sizeof rest, "the last good one is %s", good);
+        snprintf(rest, sizeof rest, "the last good checkpoint is %s", good);
     else
-        snprintf(rest, sizeof rest, "there is no good one yet");
-    log_error(w->log, "checkpoint at step %lld was not written: %s; training goes on, %s%s%s",
+        snprintf(rest, sizeof rest, "there is no good checkpoint yet");
+    log_error(w->log, "checkpoint at step %lld was not written: %s; training continues, %s%s%s",
               (long long)w->job.step, e->msg, rest, e->hint[0] ? "\n  hint: " : "", e->hint);
 }
 
@@ -298,7 +300,7 @@ static int lock_folder(CheckpointWriter *w, Err *err)
     w->lock_plus1 = fd + 1;
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return 0;
-    err_set(err, ERR_USAGE, "another run is writing its checkpoints to %s", w->dir);
+    err_set(err, ERR_USAGE, "another run is writing checkpoints to %s", w->dir);
     return err_hint(err, "wait for it, stop it, or name another --checkpoint-dir");
 }
 
@@ -314,13 +316,12 @@ static void find_folder(CheckpointWriter *w)
     now[n > 0 ? n : 0] = 0;
     const int moved = n > 0 && now[0] == '/' && access(now, F_OK) == 0;
     if (moved)
-        log_warn(
-            w->log,
-            "the folder %s was moved to %s: checkpoints go to a new one of the old name, the log goes on "
-            "where it was",
-            w->dir, now);
+        log_warn(w->log,
+                 "the folder %s was moved to %s: checkpoints go to a new folder with the old name, the log "
+                 "stays in the moved one",
+                 w->dir, now);
     else
-        log_warn(w->log, "the folder %s is gone: checkpoints go to a new one of that name", w->dir);
+        log_warn(w->log, "the folder %s is gone: checkpoints go to a new folder with that name", w->dir);
     if (w->lock_plus1)
         close(w->lock_plus1 - 1);
     if (lock_folder(w, &err))
@@ -340,17 +341,17 @@ static int write_instead(CheckpointWriter *w, const char *path, uint64_t bytes, 
     if (!find_only(w, old, &only, job->step - 1, bytes) || stat(old, &st) || st.st_nlink != 1)
         return ERR_NOSPACE;
     if (aside_put(&aside, old, &why)) {
-        log_warn(w->log, "the disk is full, and %s stays: %s", only.name, why.msg);
+        log_warn(w->log, "the disk is full, and %s is kept: %s", only.name, why.msg);
         return ERR_NOSPACE;
     }
-    log_info(w->log, "the disk is full: while step %lld is written, %s is in %s", (long long)job->step,
+    log_info(w->log, "the disk is full: while step %lld is written, %s waits in %s", (long long)job->step,
              only.name, aside.copy);
     int rc = safetensors_write(path, job->meta, job->n_meta, job->tensors, job->n, err);
     if (!rc) {
         aside_drop(&aside);
-        log_warn(w->log, "the disk is full: %s was removed to make room", only.name);
+        log_warn(w->log, "the disk is full: removed %s to make room", only.name);
     } else if (aside_bring_back(&aside, &why)) {
-        log_error(w->log, "%s is in %s now, and stays there: %s", only.name, aside.copy, why.msg);
+        log_error(w->log, "%s is now in %s and stays there: %s", only.name, aside.copy, why.msg);
     }
     return rc;
 }
@@ -384,7 +385,7 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
     Err err = {0};
     step_name(name, job->step);
     find_folder(w);
-    /* One that was kept only because the newer ones were not known to be good may go now. */
+    /* A checkpoint that was kept only because the newer ones were not known to be good can be removed now. */
     prune(w, job->step);
     int rc = folder_join(path, w->dir, name, &err);
     if (!rc)
@@ -398,13 +399,13 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
         rc = make_best(w, path, &err);
     if (rc)
         log_error(w->log,
-                  "checkpoint at step %lld was written, but not as the best one: %s; training goes on",
+                  "checkpoint at step %lld was written, but not as the best one: %s; training continues",
                   (long long)job->step, err.msg);
     prune(w, job->step);
     return rc;
 }
 
-/* The numbers may lie in memory that a forked process does not have, as that which is pinned for a GPU. */
+/* The numbers may be in memory that a forked process does not have, such as memory pinned for a GPU. */
 static int copy_tensors(Job *job)
 {
     for (int i = 0; i < job->n; i++) {
@@ -418,7 +419,7 @@ static int copy_tensors(Job *job)
     return 0;
 }
 
-/* In a process that nobody knows of, in a session of its own: it ends its work when this one is killed. */
+/* In a detached process, in a separate session: it ends its work when this one is killed. */
 static int run_job_apart(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
 {
     char name[48];
@@ -531,8 +532,8 @@ int checkpoint_writer_open(CheckpointWriter **out, const char *dir, int keep, Lo
     if (rc)
         goto fail;
     remove_leftovers(w);
-    remove_previous_best(w); /* nobody listens any more to what the run before spoke */
-    /* Permissions may be mended while the run goes on. */
+    remove_previous_best(w); /* what the previous run spoke will not be judged any more */
+    /* Permissions may be repaired while the run continues. */
     if (access(w->dir, W_OK | X_OK))
         log_warn(log, "the folder %s cannot be written to (%s): no checkpoint will be saved", w->dir,
                  strerror(errno));
@@ -679,7 +680,7 @@ void checkpoint_writer_abandon(CheckpointWriter *w, int64_t from, int64_t to)
         else if (!folder_join(path, w->dir, f->name, NULL) &&
                  !folder_join(aside, w->dir, DIVERGED_NAME, NULL) && !rename(path, aside)) {
             moved = 1;
-            log_warn(w->log, "%s is set aside as %s: its weights have diverged", f->name, aside);
+            log_warn(w->log, "%s was renamed to %s: its weights have diverged", f->name, aside);
         }
     }
     free(list.items);

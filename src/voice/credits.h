@@ -1,11 +1,11 @@
-/* credits.h - what whoever gets a voice has to know of it: what may be done with it, whose recordings it was
- * made of, and a note. They stand in every file that is made to be passed on. Threads: any. */
+/* credits.h - what the recipient of a voice has to know about it: what may be done with it, whose recordings
+ * it was made of, and a note. They stand in every file that is made to be passed on. Threads: any. */
 #ifndef MYXTTS_CREDITS_H
 #define MYXTTS_CREDITS_H
 
 #include "voice/checkpoint.h"
 
-/* What a file says where nobody knew, so that a reader sees that nobody did. */
+/* What a file says if it is not known, so that readers see that. */
 #define CREDITS_UNKNOWN "unknown"
 
 typedef struct Credits {

@@ -32,7 +32,7 @@ typedef struct Export {
 
 /* --- metadata --- */
 
-/* Where the data lay is nobody else's business, and means nothing on another machine. */
+/* The location of the data is private, and meaningless on another machine. */
 static const char *const places[] = {"data_path",
                                      "cache_dir",
                                      "metadata_train_file",
@@ -73,7 +73,7 @@ static int add_entries(Export *e, int which, const Checkpoint *c, const char *pr
 {
     for (int i = 0; i < checkpoint_entry_count(); i++) {
         const char *key = checkpoint_entry(i)->key, *value = checkpoint_text(c, key);
-        if (strcmp(key, "known") == 0) /* its texts are nobody else's business either */
+        if (strcmp(key, "known") == 0) /* its texts are private too */
             continue;
         if (value && strcmp(key, "config") == 0) {
             e->settings[which] = settings_without_places(value);
@@ -130,7 +130,7 @@ static int take_numbers(Export *e, int which, const Checkpoint *c, Err *err)
     return 0;
 }
 
-/* Under their own names: those of a vocoder are no parameters of a voice. */
+/* Under their own names: those of a vocoder are not parameters of a voice. */
 static void add_params(Export *e, int which)
 {
     const ParamList *l = &e->networks[which].params;

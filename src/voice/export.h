@@ -1,5 +1,5 @@
-/* export.h - one file to speak from: a checkpoint without what only training needs, a vocoder inside, and
- * what others have to know of it. The bytes are in docs/FORMATS.md. Threads: any. */
+/* export.h - one file to speak from: a checkpoint without the training state, with a vocoder inside, and what
+ * others have to know about it. The bytes are in docs/FORMATS.md. Threads: any. */
 #ifndef MYXTTS_EXPORT_H
 #define MYXTTS_EXPORT_H
 

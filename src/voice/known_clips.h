@@ -1,5 +1,5 @@
 /* known_clips.h - which clips a run has learned from, in little space: hashes of some of their texts and
- * recordings, enough to tell another dataset from one that has grown or been mended. Threads: any. */
+ * recordings, enough to tell another dataset from one that has grown or been corrected. Threads: any. */
 #ifndef MYXTTS_KNOWN_CLIPS_H
 #define MYXTTS_KNOWN_CLIPS_H
 

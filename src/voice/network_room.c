@@ -8,7 +8,7 @@
 #include "ops/ops_open.h"
 #include "text/phonemes/tokens.h"
 
-/* The network's description, and the ops on a stream of their own. */
+/* The network's description, and the ops on a separate stream. */
 static int open_ops(NetworkRoom *r, const Checkpoint *file, int threads, Err *err)
 {
     Device *d = r->device;
@@ -16,7 +16,7 @@ static int open_ops(NetworkRoom *r, const Checkpoint *file, int threads, Err *er
     if (!ops)
         return err->code;
     Config speaking = file->cfg;
-    speaking.critic_dim = 0; /* whoever speaks needs no critics */
+    speaking.critic_dim = 0; /* speaking needs no critics */
     int rc = model_open(&r->m, &speaking, tokens_count(), file->language_input, err);
     if (!rc)
         rc = d->ops->stream_open(d, &r->stream, "speak", err);

@@ -71,12 +71,12 @@ static int refuse_start(Reader *r, const uint8_t *p, size_t n, uint64_t length)
     char text[200];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (n >= others[i].size && memcmp(p, others[i].start, others[i].size) == 0) {
-            snprintf(text, sizeof text, "it begins like %s", others[i].what);
+            snprintf(text, sizeof text, "it looks like %s", others[i].what);
             return refuse(r, text);
         }
     if (is_text(p, n))
-        return refuse(r, "it begins like a text");
-    snprintf(text, sizeof text, "its first bytes ask for a header of %llu bytes, and the file has %llu",
+        return refuse(r, "it looks like text");
+    snprintf(text, sizeof text, "its first bytes announce a header of %llu bytes, but the file has only %llu",
              (unsigned long long)length, (unsigned long long)r->size);
     return refuse(r, text);
 }
@@ -90,8 +90,8 @@ static int wrong_header(Reader *r, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    err_set(r->err, ERR_FORMAT, "%s cannot be read: %s", r->path, text);
-    err_hint(r->err, "the file is damaged, or was written by a program that does not follow the format; take "
+    err_set(r->err, ERR_FORMAT, "cannot read %s: %s", r->path, text);
+    err_hint(r->err, "the file is damaged, or was written by a program that does not follow the format; use "
                      "another checkpoint");
     return ERR_FORMAT;
 }
@@ -122,7 +122,7 @@ static int read_start(Reader *r)
     if (rc)
         return rc;
     if (have < LENGTH_SIZE)
-        return is_text(first, have) ? refuse(r, "it begins like a text")
+        return is_text(first, have) ? refuse(r, "it looks like text")
                                     : wrong_header(r, "it has only %zu bytes", have);
     uint64_t length = get_u64(first);
     if (length < 2 || length > HEADER_LIMIT)
@@ -136,7 +136,7 @@ static int read_start(Reader *r)
         return no_memory(r);
     rc = file_pread_all(r->fd, r->start, r->data_at, 0, r->path, r->err);
     if (!rc && r->start[LENGTH_SIZE] != '{')
-        rc = refuse(r, "there is no JSON where its header should be");
+        rc = refuse(r, "its header is not JSON");
     return rc;
 }
 
@@ -186,14 +186,14 @@ static int take_meta(Reader *r, json_t *o)
     const char *key;
     json_t *value;
     if (!json_is_object(o))
-        return wrong_header(r, "its __metadata__ is not a map of texts");
+        return wrong_header(r, "its __metadata__ is not an object of strings");
     f->meta = block_alloc(&f->block, (json_object_size(o) + 1) * sizeof *f->meta, sizeof(void *));
     if (!f->meta)
         return no_memory(r);
     json_object_foreach(o, key, value)
     {
         if (!json_is_string(value))
-            return wrong_header(r, "the entry '%s' of its __metadata__ is not a text", show(key).text);
+            return wrong_header(r, "the entry '%s' of its __metadata__ is not a string", show(key).text);
         MetaEntry *e = &f->meta[f->n_meta++];
         e->key = block_strndup(&f->block, key, strlen(key));
         e->value = block_strndup(&f->block, json_string_value(value), json_string_length(value));
@@ -217,11 +217,11 @@ static int take_tensor(Reader *r, TensorView *t, const char *name, json_t *o)
             show(name).text);
     int type = dtype_find(dtype);
     if (type < 0)
-        return wrong_header(r, "its tensor '%s' has the type '%s', which is not known", show(name).text,
+        return wrong_header(r, "its tensor '%s' has the unknown type '%s'", show(name).text,
                             show(dtype).text);
     if (json_array_size(shape) > 4)
-        return wrong_header(r, "its tensor '%s' has %zu dimensions; at most 4 can be read", show(name).text,
-                            json_array_size(shape));
+        return wrong_header(r, "its tensor '%s' has %zu dimensions, but at most 4 are supported",
+                            show(name).text, json_array_size(shape));
     t->dtype = dtypes[type].name;
     t->dims = (int)json_array_size(shape);
     for (int i = 0; i < t->dims; i++) {
@@ -232,13 +232,12 @@ static int take_tensor(Reader *r, TensorView *t, const char *name, json_t *o)
     }
     json_int_t begin = json_integer_value(from), end = json_integer_value(to);
     if (begin < 0 || end < begin)
-        return wrong_header(r, "its tensor '%s' lies at %lld to %lld, which is no range", show(name).text,
-                            (long long)begin, (long long)end);
+        return wrong_header(r, "its tensor '%s' has the offsets %lld to %lld, which are not a range",
+                            show(name).text, (long long)begin, (long long)end);
     t->bytes = (uint64_t)(end - begin);
     /* Bytes against shape, and both against the file. */
     if (bytes_of(t->shape, t->dims, dtypes[type].size) != (int64_t)t->bytes)
-        return wrong_header(r,
-                            "its tensor '%s' has %llu bytes, which do not go with its type %s and its shape",
+        return wrong_header(r, "its tensor '%s' has %llu bytes, which does not match its type %s and shape",
                             show(name).text, (unsigned long long)t->bytes, t->dtype);
     if ((uint64_t)end > r->size - r->data_at)
         return wrong_header(r, "it is cut off: its tensor '%s' ends at byte %llu, the file at %llu",
@@ -263,15 +262,15 @@ static int check_places(Reader *r)
     for (int i = 0; i < f->count; i++) {
         const TensorView *t = r->by_place[i];
         if (place_of(t) < at)
-            return wrong_header(r, "its tensors '%s' and '%s' lie over each other",
-                                show(r->by_place[i - 1]->name).text, show(t->name).text);
+            return wrong_header(r, "its tensors '%s' and '%s' overlap", show(r->by_place[i - 1]->name).text,
+                                show(t->name).text);
         if (place_of(t) > at)
-            return wrong_header(r, "%llu bytes before its tensor '%s' belong to nothing",
+            return wrong_header(r, "%llu bytes before its tensor '%s' belong to no tensor",
                                 (unsigned long long)(place_of(t) - at), show(t->name).text);
         at += t->bytes;
     }
     if (at != r->size - r->data_at)
-        return wrong_header(r, "it has %llu bytes behind its last tensor",
+        return wrong_header(r, "it has %llu bytes after its last tensor",
                             (unsigned long long)(r->size - r->data_at - at));
     return 0;
 }
@@ -284,7 +283,7 @@ static int read_header(Reader *r)
     size_t n = r->data_at - LENGTH_SIZE;
     int depth = depth_of(text, n);
     if (depth > DEPTH)
-        return wrong_header(r, "its header is nested %d deep; tensors need %d", depth, DEPTH);
+        return wrong_header(r, "its header is nested %d levels deep; tensors need %d", depth, DEPTH);
     json_error_t error;
     json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
     if (!root && json_error_code(&error) == json_error_out_of_memory)
@@ -343,8 +342,8 @@ static int hash_file(Reader *r, char text[DIGITS + 1])
 /* A file of ours must have a checksum, and it must be right; others may go without. */
 static int check_sum(Reader *r)
 {
-    static const char hint[] = "take another checkpoint; a tool that changes such a file on purpose has to "
-                               "leave out xxh128 and written_by";
+    static const char hint[] = "use another checkpoint; a tool that changes such a file on purpose must "
+                               "remove xxh128 and written_by";
     const char *want = safetensors_meta(r->f, "xxh128"), *by = safetensors_meta(r->f, "written_by");
     if (!want) {
         if (!by || strcmp(by, OWN_NAME) != 0)
@@ -364,7 +363,7 @@ static int check_sum(Reader *r)
     if (!in_place || memcmp(have, want, DIGITS) != 0) {
         err_set(r->err, ERR_DAMAGED,
                 "%s was changed after it was written: its checksum is %s, the file says %.40s", r->path,
-                in_place ? have : "not where it belongs", show(want).text);
+                in_place ? have : "not in its place", show(want).text);
         err_hint(r->err, "%s", hint);
         return ERR_DAMAGED;
     }
@@ -417,7 +416,7 @@ int safetensors_open(SafeTensors *f, const char *path, Err *err)
     return rc;
 }
 
-/* Closes the file and forgets what lies in it. */
+/* Closes the file and forgets its contents. */
 static void drop_file(SafeTensors *f)
 {
     file_unmap(&f->map);
@@ -439,8 +438,9 @@ int safetensors_let_go(SafeTensors *f, const char *path, Err *err)
     if (same)
         return 0;
     err_set(err, ERR_DAMAGED, "%s was changed while it was read", path);
-    return err_hint(err, "try again when it is complete; whoever replaces a file writes another one beside "
-                         "it and renames that");
+    return err_hint(
+        err,
+        "try again when it is complete; to replace a file safely, write a new one beside it and rename that");
 }
 
 void safetensors_close(SafeTensors *f)

@@ -62,8 +62,8 @@ typedef struct SafeTensors {
 int safetensors_open(SafeTensors *f, const char *path, Err *err);
 void safetensors_close(SafeTensors *f); /* always safe on a zeroed or closed one */
 
-/* Lets go of the file; tensors cannot be found any more, the metadata stays. ERR_DAMAGED: somebody wrote into
- * the file since it was opened, and what was read may be a mixture. path: for the message. */
+/* Lets go of the file; tensors cannot be found any more, the metadata stays. ERR_DAMAGED: the file has been
+ * written to since it was opened, and what was read may be a mixture. path: for the message. */
 int safetensors_let_go(SafeTensors *f, const char *path, Err *err);
 
 const TensorView *safetensors_find(const SafeTensors *f, const char *name); /* NULL: not there */

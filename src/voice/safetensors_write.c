@@ -4,7 +4,7 @@
 
 #include "voice/safetensors_format.h"
 
-/* An entry of the metadata. jansson refuses what is no UTF-8. */
+/* An entry of the metadata. jansson refuses invalid UTF-8. */
 static int add_text(json_t *to, const char *key, const char *value, const char *what, Err *err)
 {
     json_t *text = json_string(value);
@@ -12,7 +12,7 @@ static int add_text(json_t *to, const char *key, const char *value, const char *
         return err_set(err, ERR_DATA, "the %s '%s' has a text that is not UTF-8", what, show(key).text);
     if (json_object_get(to, key)) {
         json_decref(text);
-        return err_set(err, ERR_DATA, "the %s '%s' comes twice", what, show(key).text);
+        return err_set(err, ERR_DATA, "the %s '%s' is given twice", what, show(key).text);
     }
     if (json_object_set_new(to, key, text))
         return err_set(err, ERR_DATA, "the %s '%s' is not UTF-8", what, show(key).text);
@@ -32,7 +32,7 @@ static int add_tensor(json_t *to, const TensorView *t, uint64_t *at, Err *err)
                        "the tensor '%s' (%s, %d dimensions) does not have the %llu bytes of its shape",
                        show(t->name).text, t->dtype, t->dims, (unsigned long long)t->bytes);
     if (!t->name[0] || json_object_get(to, t->name))
-        return err_set(err, ERR_DATA, "the tensor '%s' comes twice, or has a name that is taken",
+        return err_set(err, ERR_DATA, "the tensor '%s' is given twice, or has a reserved name",
                        show(t->name).text);
     json_t *shape = json_array();
     for (int i = 0; i < t->dims; i++)

@@ -15,7 +15,7 @@ static const SoundKind *const kinds[] = {
     &sound_vocoder,
 };
 
-/* A piece that is refined begins at a multiple of so many frames: those that are computed together are then
+/* A piece that is refined begins at a multiple of this many frames: those that are computed together are then
  * the same ones for every piece, and so is their sound, to the bit. */
 #define TOGETHER 16
 
@@ -43,7 +43,7 @@ int sound_open(Sound **out, const SoundOptions *o, Err *err)
     const SoundKind *usual = o->vocoder ? &sound_vocoder : &sound_griffin_lim,
                     *kind = o->kind ? find_kind(o->kind) : usual;
     if (!kind) {
-        err_set(err, ERR_CONFIG, "there is no sound stage '%s'", o->kind);
+        err_set(err, ERR_CONFIG, "unknown sound stage '%s'", o->kind);
         return err_hint(err, "%s is one", kinds[0]->name);
     }
     Sound *s = mem_calloc(1, sizeof *s);
@@ -92,7 +92,7 @@ static Piece piece_of(const Sound *s, int64_t from, int64_t to, int64_t frames)
     return (Piece){from, to, from * s->hop, end - from * s->hop};
 }
 
-/* The piece behind the last one. A rest too short for a piece of its own goes with it. */
+/* The piece behind the last one. A rest too short for a separate piece is added to it. */
 static Piece next_piece(const Sound *s, const SoundRun *r)
 {
     const int64_t was = r->to - r->from, context = refine_context(s);
@@ -105,7 +105,7 @@ static Piece next_piece(const Sound *s, const SoundRun *r)
     return piece_of(s, r->to, to, r->frames);
 }
 
-/* Room for the sound of so many frames. */
+/* Room for the sound of this many frames. */
 static int fit(const Sound *s, float **room, int64_t *room_count, int64_t frames, Err *err)
 {
     const int64_t count = s->kind->samples(s->stage, frames);

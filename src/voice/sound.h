@@ -1,6 +1,6 @@
 /* sound.h - the sound stage: log mel -> samples, behind one interface.
- * A kind of stage is a table of functions in a file of its own and one line in sound.c. Units: log_mel is
- * [frames, n_mels], natural log, as mel_compute gives it; samples are float [-1, 1] at cfg->sample_rate.
+ * A kind of stage is a table of functions in its own file and one line in sound.c. Units: log_mel is [frames,
+ * n_mels], natural log, as mel_compute gives it; samples are float [-1, 1] at cfg->sample_rate.
  * Threads: one Sound per thread. */
 #ifndef MYXTTS_SOUND_H
 #define MYXTTS_SOUND_H
@@ -29,7 +29,7 @@ typedef struct SoundOptions {
 typedef struct SoundKind {
     const char *name;
     int (*open)(void **stage, const SoundOptions *o, Err *err);
-    /* Samples that so many frames become. */
+    /* Samples that this many frames become. */
     int64_t (*samples)(const void *stage, int64_t frames);
     int (*run)(void *stage, float *samples, const float *log_mel, int64_t frames, Err *err);
     /* Frames on either side that the sound around a frame depends on: pieces of a mel that are that much
@@ -49,10 +49,10 @@ const void *sound_stage(const Sound *s, const SoundKind *kind);
 /* ERR_CONFIG for a kind that is not there, or settings of the mel that it cannot turn into sound. */
 int sound_open(Sound **s, const SoundOptions *o, Err *err);
 void sound_close(Sound *s); /* NULL is fine */
-/* As voice_network_warm_up (voice_network.h), with a mel of so many frames. */
+/* As voice_network_warm_up (voice_network.h), with a mel of this many frames. */
 int sound_warm_up(Sound *s, int frames, Err *err);
 
-/* The sound of a mel, with so many samples of silence behind it: *samples [*count], malloc'd; NULL after an
+/* The sound of a mel, with this many samples of silence behind it: *samples [*count], malloc'd; NULL after an
  * error. ERR_DATA for a mel too short to have a sound, or numbers that are not finite. */
 int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, int64_t frames,
                int64_t silence, Err *err);

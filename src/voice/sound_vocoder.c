@@ -10,7 +10,7 @@
 #include "voice/sound.h"
 #include "voice/vocoder_file.h"
 
-#define FRAME_STEP 64  /* memory grows by so many frames */
+#define FRAME_STEP 64  /* memory grows by this many frames */
 #define LEAST_FRAMES 2 /* sound lies between frames */
 
 typedef struct Stage {
@@ -30,12 +30,12 @@ static void stage_close(void *stage)
     free(s);
 }
 
-/* The mel that is given must be the one that the vocoder has learned from. */
+/* The given mel must be of the kind that the vocoder was trained on. */
 static int stage_open(void **out, const SoundOptions *o, Err *err)
 {
     *out = NULL;
     if (!o->vocoder || !o->device)
-        return err_set(err, ERR_CONFIG, "the sound stage vocoder needs a trained one");
+        return err_set(err, ERR_CONFIG, "the sound stage vocoder needs a trained vocoder");
     int rc = vocoder_file_fits(o->vocoder, o->cfg, "what is to be heard", err);
     if (rc)
         return rc;
@@ -67,7 +67,7 @@ static int stage_context(const void *stage)
     return vocoder_context(&((const Stage *)stage)->network.m.cfg);
 }
 
-/* Memory for a mel of so many frames on its way. */
+/* Memory for a mel of this many frames on its way. */
 static int fit(Stage *s, int64_t frames, Err *err)
 {
     if (frames <= s->frames)
@@ -86,7 +86,7 @@ static int stage_run(void *stage, float *samples, const float *log_mel, int64_t 
 {
     Stage *s = stage;
     if (frames < LEAST_FRAMES || frames > INT32_MAX / s->network.m.cfg.hop_length)
-        return err_set(err, ERR_DATA, "a mel of %lld frame%s cannot become sound", (long long)frames,
+        return err_set(err, ERR_DATA, "a mel of %lld frame%s cannot be turned into sound", (long long)frames,
                        plural((uint64_t)frames));
     int rc = fit(s, frames, err);
     return rc ? rc : vocoder_run(s->vocoder, samples, log_mel, (int)frames, err);

@@ -41,7 +41,7 @@ int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t
         voice[k] /= (float)taken;
     free(one);
     if (!rc && !taken)
-        return err_set(err, ERR_MISSING, "there is no clip of speaker %d to take the voice from", speaker);
+        return err_set(err, ERR_MISSING, "there is no reference clip of speaker %d", speaker);
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* symbols_seen.h - which symbols a voice has learned, and what the vectors of the others begin with when it
- * becomes the voice of somebody whose texts have them. Threads: any. */
+/* symbols_seen.h - which symbols a voice has learned, and which vectors the others start with when a new
+ * speaker's texts have them. Threads: any. */
 #ifndef MYXTTS_SYMBOLS_SEEN_H
 #define MYXTTS_SYMBOLS_SEEN_H
 

@@ -19,13 +19,13 @@ int vocoder_file_folder(char out[CHECKPOINT_PATH_SIZE], const char *file, Err *e
 
 static int not_a_vocoder(const char *file, Err *err)
 {
-    err_set(err, ERR_FORMAT, "%s holds a voice, but no vocoder", file);
-    return err_hint(err, "vocoders are made by `myxtts train --network vocoder`, or lie inside a file that "
-                         "`myxtts export` made of a run with one");
+    err_set(err, ERR_FORMAT, "%s has a voice, but no vocoder", file);
+    return err_hint(err, "`myxtts train --network vocoder` trains vocoders; a file that `myxtts export` made "
+                         "from a run with a vocoder has one too");
 }
 
-/* The vocoder of the voice in a file: 1, or 0. A training that has not written its first checkpoint is no
- * reason to be silent. */
+/* The vocoder of the voice in a file: 1, or 0. A vocoder training without a checkpoint so far must not keep
+ * the voice from speaking. */
 static int open_beside(Checkpoint *v, const char *file, Log *log, Err *err)
 {
     char folder[CHECKPOINT_PATH_SIZE];
@@ -38,7 +38,7 @@ static int open_beside(Checkpoint *v, const char *file, Log *log, Err *err)
         return rc;
     rc = checkpoint_open(v, folder, folder, 0, NULL, log, err);
     if (rc == ERR_MISSING) {
-        log_warn(log, "%s; the sound is made without a vocoder", err->msg);
+        log_warn(log, "%s; making the sound without a vocoder", err->msg);
         err_clear(err);
         return 0;
     }
@@ -68,21 +68,22 @@ int vocoder_file_is_worse(const TrainState *s)
     return s->copies[0] > 0 && s->copies[1] > 0 && s->copies[0] > ABOUT_AS_GOOD * s->copies[1];
 }
 
-/* The sound is the better one of the two, and nobody has to wonder which. 1: the vocoder's. */
+/* Uses the better of the two, and says which. 1: the vocoder's. */
 static int choose_by_ear(const Checkpoint *v, int asked, Log *log)
 {
     const TrainState *s = &v->content.state;
     const int worse = vocoder_file_is_worse(s);
     if (worse && !asked)
-        log_info(log,
-                 "Griffin-Lim makes the sound: the copies of the vocoder %s (step %lld) are %.3f from the "
-                 "recordings, Griffin-Lim's %.3f; train it longer, or hear it all the same: --vocoder %s",
-                 v->path, (long long)s->step, s->copies[0], s->copies[1], v->path);
+        log_info(
+            log,
+            "Griffin-Lim makes the sound: copies by the vocoder %s (step %lld) are %.3f from the recordings, "
+            "Griffin-Lim's are %.3f; train the vocoder longer, or use it anyway: --vocoder %s",
+            v->path, (long long)s->step, s->copies[0], s->copies[1], v->path);
     else if (worse)
-        log_info(log, "the copies of this vocoder are %.3f from the recordings, Griffin-Lim's %.3f",
+        log_info(log, "copies by this vocoder are %.3f from the recordings, Griffin-Lim's are %.3f",
                  s->copies[0], s->copies[1]);
     else if (!(s->copies[1] > 0))
-        log_debug(log, "the vocoder %s was not compared with Griffin-Lim", v->path);
+        log_debug(log, "the vocoder %s has not been compared with Griffin-Lim", v->path);
     return asked || !worse;
 }
 
@@ -113,13 +114,13 @@ int vocoder_file_fits(const Checkpoint *vocoder, const Config *cfg, const char *
     if (strcmp(vocoder->mel, mel) == 0)
         return 0;
     if (config_mel_differs(&vocoder->cfg, cfg, &theirs, &ours))
-        err_set(
-            err, ERR_CONFIG,
-            "the vocoder %s has learned mels with %s %s (mel %.8s), but %s has mels with %s %s (mel %.8s)",
-            vocoder->path, theirs.key, theirs.value, vocoder->mel, whose, ours.key, ours.value, mel);
+        err_set(err, ERR_CONFIG,
+                "the vocoder %s was trained on mels with %s %s (mel %.8s), but %s makes mels with %s %s (mel "
+                "%.8s)",
+                vocoder->path, theirs.key, theirs.value, vocoder->mel, whose, ours.key, ours.value, mel);
     else
-        err_set(err, ERR_CONFIG, "the vocoder %s has learned mels %.8s, but %s has mels %.8s", vocoder->path,
-                vocoder->mel, whose, mel);
-    return err_hint(err, "train one on these mels (`myxtts train --network vocoder` with the same settings), "
-                         "or let Griffin-Lim make the sound: --vocoder " VOCODER_NONE);
+        err_set(err, ERR_CONFIG, "the vocoder %s was trained on mels of type %.8s, but %s makes type %.8s",
+                vocoder->path, vocoder->mel, whose, mel);
+    return err_hint(err, "train a vocoder on these mels (`myxtts train --network vocoder` with the same "
+                         "settings), or use Griffin-Lim: --vocoder " VOCODER_NONE);
 }

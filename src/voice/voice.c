@@ -17,14 +17,14 @@
 #include "voice/voice_language.h"
 #include "voice/voice_manner.h"
 
-/* A few words: more would take longer than they save whoever has one sentence to say. */
+/* A few words: for a single sentence, more would cost more time than they save. */
 #define WARM_UP_SYMBOLS 40
 #define WARM_UP_FRAMES 160
 #define MOST_WARNINGS 10 /* about symbols of a lexicon */
 
 struct Voice {
     VoiceOptions o;
-    Checkpoint file, vocoder; /* the latter is closed where there is none */
+    Checkpoint file, vocoder; /* the latter is closed if there is none */
     int has_vocoder;
     VoiceNetwork *network;
     Sound *sound;
@@ -79,7 +79,7 @@ static int check_lexicon(const Voice *v, Err *err)
                 continue;
             seen[id] = 1;
             told++;
-            log_warn(v->o.log, "%s:%d: the voice has never learned %s (U+%04X), which is in '%s'",
+            log_warn(v->o.log, "%s:%d: the voice was never trained on %s (U+%04X), which is in '%s'",
                      v->file.cfg.lexicon, line, tokens_name(id, name), cp, word);
         }
     free(seen);
@@ -306,7 +306,7 @@ typedef struct Saying {
     int hop;
 } Saying;
 
-/* The first sound is what somebody waits for. */
+/* The listener waits for the first sound. */
 static int say_piece(void *arg, float *samples, int64_t count, Err *err)
 {
     Saying *s = arg;
@@ -355,7 +355,7 @@ int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink si
     }
     voice_text_close(&rest);
     if (!rc && !out->parts)
-        rc = err_set(err, ERR_DATA, "there is nothing to speak in the text");
+        rc = err_set(err, ERR_DATA, "the text has nothing to speak");
     if (rc)
         spoken_free(out);
     return rc;

@@ -17,7 +17,7 @@ static int check_section(Markup *m, MarkupSection *s, const Checkpoint *file, co
     const char *speaker = markup_string(m, s->speaker);
     Err missing = {0};
     if (speaker && voice_find_speaker(file, speaker, &missing) < 0) {
-        log_warn(log, "%s; the words are spoken all the same%s%s", missing.msg, *missing.hint ? "; " : "",
+        log_warn(log, "%s; the words are spoken anyway%s%s", missing.msg, *missing.hint ? "; " : "",
                  missing.hint);
         s->speaker = 0;
     }

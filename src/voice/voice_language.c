@@ -14,7 +14,7 @@ static const char *wished_language(const Checkpoint *f, const char *language)
     return strcmp(f->cfg.language, f->language) != 0 ? f->cfg.language : NULL;
 }
 
-/* What is no code stays as it is: it is in no list, and the message shows it. */
+/* A word that is not a language code is kept: it is in no list, and the message shows it. */
 static void normalise(char out[LANGUAGE_MAX], const char *language)
 {
     if (language_normalise(out, language, strlen(language)))
@@ -33,7 +33,7 @@ static int refuse(const Checkpoint *f, const char *what, Log *log, Err *err)
         return 0;
     }
     err_set(err, ERR_LANGUAGE, "the voice was never trained on %s: it speaks %s", what, languages);
-    err_hint(err, "force_language (--force-language) speaks it all the same");
+    err_hint(err, "force_language (--force-language) speaks it anyway");
     return ERR_LANGUAGE;
 }
 
@@ -49,7 +49,7 @@ static int check_script(const Checkpoint *f, const char *text, size_t n, Log *lo
     if (script < 0)
         return 0;
     script_long_name(name, script);
-    snprintf(what, sizeof what, "texts in %s letters", name);
+    snprintf(what, sizeof what, "texts in %s script", name);
     return refuse(f, what, log, err);
 }
 

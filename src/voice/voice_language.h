@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "voice/checkpoint.h"
 
-/* What somebody wants spoken, and in what language. */
+/* The text to speak, and its language. */
 typedef struct LanguageWish {
     const char *language; /* a code or a name; NULL or "": what the settings say, or the text itself */
     int force;            /* speak also what was never learned */

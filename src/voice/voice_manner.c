@@ -13,7 +13,7 @@
 #define EMPHASIS_SEMITONES 2.0
 #define EMPHASIS_ENERGY 1.0
 #define MOST_SEMITONES 24.0
-#define SLOWEST 0.25 /* with the speed of the whole text; also what memory is taken for */
+#define SLOWEST 0.25 /* with the speed of the whole text; also the length that memory is reserved for */
 #define FASTEST 4.0
 #define SILENT_MEL (-11.5129255f) /* log 1e-5, the least that mel_compute gives */
 

@@ -17,7 +17,7 @@
 #include "voice/voice_language.h"
 #include "voice/voice_manner.h"
 
-#define LONGEST_TEXT 400       /* tokens spoken at once: what memory is taken for */
+#define LONGEST_TEXT 400       /* tokens spoken at once: the length that memory is reserved for */
 #define SHORT_TEXT 64          /* as much is always spoken at once */
 #define ROOM_FRAMES 1024       /* at first; it grows */
 #define LONGEST_REFERENCE 1024 /* frames of a recording that are listened to */
@@ -120,7 +120,7 @@ static int no_such_speaker(const Checkpoint *f, const char *name, Err *err)
         buf_printf(&names, "%s%s", i ? ", " : "", f->speakers[i]);
     err_set(err, ERR_MISSING, "%s has no speaker '%s'", f->path, name);
     if (f->speaker_count == 1 && !*f->speakers[0])
-        err_hint(err, "its only speaker has no name: leave --speaker out");
+        err_hint(err, "its only speaker has no name: omit --speaker");
     else
         err_hint(err, "it has %d: %s", f->speaker_count, names.data ? names.data : "");
     buf_free(&names);
@@ -151,8 +151,8 @@ int voice_network_speaker(VoiceNetwork *n, float *vector, const char *name, Err 
         return 0;
     int rc = speaker_voice(n->synthesiser, vector, &n->file->content.clips, found, size, err);
     if (rc == ERR_MISSING)
-        err_hint(err,
-                 "the checkpoint keeps clips of its first speakers only; give a recording with --reference");
+        err_hint(err, "the checkpoint has reference clips of its first speakers only; use a recording with "
+                      "--reference");
     return rc;
 }
 
@@ -169,7 +169,7 @@ static int read_reference(const VoiceNetwork *v, AudioProcessor *processor, Audi
         why = audio_process(processor, samples, n, audio, cfg->trim_silence,
                             cfg->enable_loudness_normalization, detail, sizeof detail);
     if (why == REJECT_AUDIO_TOO_LONG) {
-        err_set(err, ERR_DATA, "%s is too long for a reference, which may have %g s", name,
+        err_set(err, ERR_DATA, "%s is too long for a reference: the maximum is %g s", name,
                 (double)REFERENCE_SECONDS);
         return err_hint(err, "ten seconds of clean speech are enough: ffmpeg -i %.200s -t 10 reference.wav",
                         name);
@@ -196,8 +196,8 @@ static int reference_mel(const VoiceNetwork *v, float **mel, int64_t *frames, co
     *frames = mel_frames(plan, n);
     if (n < (int64_t)(cfg->min_audio_length * cfg->sample_rate) || *frames <= VOICE_FRAMES) {
         rc = err_set(err, ERR_DATA,
-                     "%s cannot be used as a reference: %.3f s of it are no silence; some seconds of speech "
-                     "are needed",
+                     "%s cannot be used as a reference: only %.3f s of it are not silent; a few seconds of "
+                     "speech are needed",
                      name, (double)n / cfg->sample_rate);
         goto done;
     }

@@ -59,14 +59,14 @@ typedef struct VoiceManner {
 } VoiceManner;
 
 typedef struct VoiceNetwork VoiceNetwork;
-/* rows: parts that are spoken at once, at the most; threads: of a CPU; lender: another of the checkpoint
+/* rows: parts that are spoken at once, at most; threads: of a CPU; lender: another of the checkpoint
  * whose weights it uses, NULL: it has its own. Checkpoint and lender must outlive it. */
 int voice_network_open(VoiceNetwork **n, const Checkpoint *file, const VoiceNetwork *lender, Device *device,
                        int rows, int threads, Err *err);
 void voice_network_close(VoiceNetwork *n); /* NULL is fine */
-/* A GPU loads each kernel when it is first used, which takes longer than a sentence, and waits for everybody
- * when memory is taken: words that nobody hears do both now. Nothing on a CPU. What an untrained network
- * cannot say is no error. rows: of the call; symbols: of each. */
+/* A GPU loads each kernel when it is first used, which takes longer than a sentence, and allocating memory
+ * waits for all work in progress: speaking a few words silently does both in advance. Nothing on a CPU. If an
+ * untrained network cannot speak them, that is not an error. rows: of the call; symbols: of each. */
 int voice_network_warm_up(VoiceNetwork *n, int rows, int symbols, Err *err);
 /* Symbols of a part that there is memory for. */
 int voice_most_symbols(void);

@@ -50,7 +50,7 @@ static int lose(Reader *d, const VoiceText *t, size_t at, size_t size, const cha
     if (t->markup)
         markup_source(t->markup, at, size, &loss.at, &loss.size);
     voice_loss_place(&loss, source, &line, &column);
-    log_warn(d->log, "line %zu, column %zu: \"%.*s\" is left out: %s", line, column,
+    log_warn(d->log, "line %zu, column %zu: \"%.*s\" is skipped: %s", line, column,
              shown(source + loss.at, loss.size), source + loss.at, why);
     return voice_losses_add(d->losses, &loss, 1) ? err_set(err, ERR_NOMEM, "no memory for a list") : 0;
 }
@@ -90,7 +90,7 @@ static size_t cut_paragraph(const char *p, size_t n)
     return end ? end : utf8_cut(p, n, BLOCK_BYTES);
 }
 
-/* Sentences in one language are read together, so that what stands before a full stop is read with what
+/* Sentences in one language are read together, so that what comes before a full stop is read with what
  * stands behind it. Where the language is that of the text itself, each sentence may have another. */
 static size_t block_words(const Reader *d, const VoiceText *t)
 {
@@ -128,7 +128,7 @@ static size_t block_size(const Reader *d, const VoiceText *t)
     return end;
 }
 
-/* Bytes that are no UTF-8 cost themselves: blanks stand for them. copy is used where there are any. */
+/* Bytes that are no UTF-8 cost themselves: blanks stand for them. copy is used if there are any. */
 static int mend_utf8(Reader *d, const VoiceText *t, size_t from, size_t n, Buf *copy, Err *err)
 {
     int rc = 0;
@@ -427,7 +427,7 @@ static int read_sentence(Reader *d, VoiceText *t, VoicePart *part, size_t *n, Er
         if (rc != TOO_LONG)
             return rc;
         size_t cut = cut_sentence(p, *n, count, most);
-        if (!cut && most < d->limits.most) { /* a long word is spoken whole where there is room for it */
+        if (!cut && most < d->limits.most) { /* a long word is spoken whole if there is room for it */
             most = d->limits.most;
             continue;
         }

@@ -58,7 +58,7 @@ static void test_read(void **state)
     char four[4];
     assert_int_equal(file_pread_all(fd, four, 4, 199996, "big", &err), 0);
     assert_int_equal(file_pread_all(fd, four, 4, 199998, "big", &err), ERR_FORMAT);
-    assert_non_null(strstr(err.msg, "ends at byte 200000, 2 bytes too early"));
+    assert_non_null(strstr(err.msg, "ends at byte 200000, 2 bytes short"));
     close(fd);
     free(big);
     folder_remove(&f);

@@ -29,10 +29,10 @@ static void test_limits(void **state)
         memcpy(text + 2 * i, "\xC3\xA9", 2);
     assert_int_equal(accept_text(&cfg, (Str){text, 400}, NULL, 0), REJECT_NONE);
     assert_int_equal(accept_text(&cfg, (Str){text, 402}, detail, sizeof detail), REJECT_TEXT_TOO_LONG);
-    assert_string_equal(detail, "201 characters, max_text_length is 200");
+    assert_string_equal(detail, "201 characters, but max_text_length is 200");
     assert_int_equal(accept_frames(&cfg, 1000, NULL, 0), REJECT_NONE);
     assert_int_equal(accept_frames(&cfg, 1001, detail, sizeof detail), REJECT_MEL_TOO_LONG);
-    assert_string_equal(detail, "1001 frames, max_mel_frames is 1000");
+    assert_string_equal(detail, "1001 frames, but max_mel_frames is 1000");
 }
 
 static void test_text_and_sound(void **state)

@@ -103,10 +103,10 @@ static void test_every_command_says_it(void **state)
     Run r = {0};
     run_program(&r, "info", "--data-path", c->data, "--max-text-length", "200", "--max-audio-length", "0.5");
     assert_non_null(strstr(r.stdout_text.data,
-                           "max_text_length 200 leaves out 3 of 10 clips (30.0 %); 230 would "
+                           "max_text_length 200 rejects 3 of 10 clips (30.0 %); 230 would "
                            "keep 99.5 %"));
     assert_non_null(strstr(r.stdout_text.data,
-                           "max_audio_length 0.5 leaves out 10 of 10 clips (100.0 %); 1.06 would "
+                           "max_audio_length 0.5 rejects 10 of 10 clips (100.0 %); 1.06 would "
                            "keep 99.5 %"));
     run_free(&r);
 }

@@ -152,7 +152,7 @@ static void reordered_lines_build_nothing(void **state)
 /* Which stages a setting touches. */
 static const struct {
     const char *option, *value;
-    int text, mel; /* 1: every clip is built anew */
+    int text, mel; /* 1: every clip is rebuilt */
 } settings[] = {
     {"--add-blank", "true", 1, 0},
     {"--language", "de", 1, 0},

@@ -90,7 +90,7 @@ static double mel_distance(const Stores *s, const char *id)
 
 /* Rounding to 16 bits adds noise of 1 / sqrt(12) steps. In a magnitude of this window, whose squares add up
  * to 384, that is sqrt(384 / 12) steps, in a band times the sum of its weights, about 0.05; six times as much
- * does not occur among so many frames. */
+ * does not occur among this many frames. */
 static void mels_are_those_of_the_samples(void **state)
 {
     Corpus *c = *state;
@@ -263,7 +263,7 @@ static void a_vocoder_learns_from_what_is_usable(void **state)
     copy_folder(run, path_of(c->root, "run.before"));
     for (int i = 0; i < 8; i++)
         write_floats(clip_path(c, i), 0, 0);
-    train_vocoder(c, run, 3, "can be used: the audio holds only silence: the loudest 1024 samples", losses);
+    train_vocoder(c, run, 3, "can be used: the audio is silent throughout: the loudest 1024 samples", losses);
     /* That it was tried is in the log; nothing else has changed. */
     Buf log = read_file(path_of(run, "log.jsonl"));
     write_file(path_of(c->root, "run.before/log.jsonl"), log.data, log.size);

@@ -112,7 +112,7 @@ static void kills_during_a_change_of_settings(void **state)
     kill_on_the_way(c, old, want, other, seconds, kills(8, 100));
 }
 
-/* Lines edited, taken away and added: old and new records end up in one segment, written anew after the first
+/* Lines edited, taken away and added: old and new records end up in one segment, rewritten after the first
  * commit. */
 static void kills_during_an_incremental_build(void **state)
 {

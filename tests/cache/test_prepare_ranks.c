@@ -295,7 +295,7 @@ static int kill_some(Crew *w, int victim, double after)
     int hit = 0, said = 0;
     for (int k = 0; k < w->count; k++) {
         hit += w->runs[k].code == -SIGKILL;
-        said += strstr(w->runs[k].stderr_text.data, "ended without a word") != NULL;
+        said += strstr(w->runs[k].stderr_text.data, "ended without a message") != NULL;
     }
     if (said > 1)
         fail_msg("%d ranks said the same", said);

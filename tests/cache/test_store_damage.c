@@ -345,7 +345,7 @@ static void test_cut_while_open(void **state)
     assert_int_equal(store_build_entry(b, COUNT - 1, &e, &err), 0);
     sink ^= e.payload[0];
     assert_int_equal(store_build_commit(b, "new", 3, 0, &err), ERR_DAMAGED);
-    assert_non_null(strstr(err.msg, "became shorter"));
+    assert_non_null(strstr(err.msg, "was cut short"));
     store_build_close(b);
     store_close(&s);
     free(path);

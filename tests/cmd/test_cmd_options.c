@@ -144,7 +144,7 @@ static void test_option_errors(void **state)
          "--help lists"},
         {"try -o x", ERR_USAGE, "-o: unknown option", ""},
         {"try --output", ERR_USAGE, "--output: needs a value", ""},
-        {"try --output --json", ERR_USAGE, "--output: needs a value, but what follows is --json",
+        {"try --output --json", ERR_USAGE, "--output: needs a value, but is followed by --json",
          "--output=VALUE"},
         {"try --json=3", ERR_USAGE, "--json: takes no value", ""},
         {"try --batch-size", ERR_USAGE, "--batch-size: needs a value", ""},

@@ -66,7 +66,7 @@ for c in info prepare train; do
 done
 echo 'id|text' >"$dir/empty/metadata.csv"
 ends_with a_header_alone 3 "$bin" prepare --data-path "$dir/empty" --cache-dir "$dir/c"
-log_has it_is_told_from_an_empty_file 'header line and no other'
+log_has it_is_told_from_an_empty_file 'has only a header line'
 for c in prepare train; do
     ends_with "${c}_in_no_language" 3 "$bin" $c --data-path "$one" --cache-dir "$dir/c" --language xx
     log_has "${c}_names_the_language" "no voice 'xx'.*language 'xx'"
@@ -77,7 +77,7 @@ echo 'nothing|There is no such clip.' >"$one/train.csv"
 ends_with everything_is_held_out 3 "$bin" train --data-path "$one" --metadata-train-file train.csv --metadata-eval-file eval.csv "${nano[@]}" --checkpoint-dir "$dir/held2"
 log_has it_names_val_split 'left to train on: val_split 0.05'
 ends_with a_speaker_without_a_name 3 "$bin" synth --model-gpu cpu --checkpoint "$dir/run" --text Hi --speaker bob --output "$dir/x.wav"
-log_has it_says_that_there_is_no_name 'no name: leave --speaker out'
+log_has it_says_that_there_is_no_name 'no name: omit --speaker'
 { # 91 s of silence
     printf 'RIFF\x24\x09\x3d\x00'
     head -c 40 "$clips/wavs/$(cut -d'|' -f1 "$one/metadata.csv").wav" | tail -c 32
@@ -92,7 +92,7 @@ log_has it_says_what_is_enough 'too long for a reference.*60 s'
 [ $? = 3 ] && grep -q 'ulimit -v leaves' "$dir/log"
 verdict a_small_address_space_is_said $?
 (ulimit -v 600000 && timeout 20 "$bin" train --data-path "$one" "${nano[@]}" --max-steps 1 --checkpoint-dir "$dir/small") >"$dir/log" 2>&1
-[ $? = 3 ] && grep -q 'the smallest training takes' "$dir/log"
+[ $? = 3 ] && grep -q 'the smallest training needs' "$dir/log"
 verdict too_small_to_train_in_is_said $?
 (ulimit -f 16 && timeout 20 "$bin" mel "$clips/wavs/$(cut -d'|' -f1 "$one/metadata.csv").wav" --output "$dir/limited.npy") >"$dir/log" 2>&1
 [ $? = 3 ] && grep -q 'File too large' "$dir/log" && [ ! -e "$dir/limited.npy" ]

@@ -233,11 +233,11 @@ static void test_argument_errors(void **state)
         {{"--batch-size=x"}, "--batch-size: batch_size is 'x', but must be an integer", ""},
         {{"--batch-size"}, "--batch-size: needs a value", ""},
         {{"--batch-size", "--seed", "3"},
-         "--batch-size: needs a value, but what follows is --seed",
+         "--batch-size: needs a value, but is followed by --seed",
          "--batch-size=VALUE"},
         {{"--no-add-blank=true"}, "--no-add-blank: takes no value", ""},
         {{"--no-batch-size"}, "--no-batch-size: unknown option", ""},
-        {{"--add-blank", "maybe"}, "'maybe' is not an option", ""},
+        {{"--add-blank", "maybe"}, "unexpected argument 'maybe'", ""},
         {{"--add-blank=maybe"}, "--add-blank: add_blank is 'maybe'", ""},
         {{"--lr", "fast"}, "--lr: learning_rate is 'fast'", ""},
     };

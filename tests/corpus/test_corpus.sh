@@ -19,7 +19,7 @@ ends_with "an unreadable recording fails" 3 "$bin" corpus "$dir/noise.mp3" --tex
 log_has "and is named" "noise.mp3: not a sound file"
 ends_with "a missing recording fails" 3 "$bin" corpus "$dir/none.wav" --text "$dir/book.txt" --output "$dir/c"
 ends_with "an empty text fails" 3 "$bin" corpus "$dir/noise.mp3" --text "$dir/empty.txt" --output "$dir/c"
-log_has "and says so" "empty.txt: there is no text in it"
+log_has "and says so" "empty.txt has no text in it"
 [ ! -e "$dir/c" ]
 verdict "none of them makes a folder" $?
 
@@ -52,7 +52,7 @@ verdict "a page with sound in it" $?
 ends_with "which can be prepared" 0 "$bin" info --data-path "$dir/c"
 
 ends_with "without text it is only cut" 0 "$bin" corpus "${wavs[@]}" --output "$dir/loose"
-log_has "and says what to do next" "metadata.csv; or run this again with --text"
+log_has "and says what to do next" "metadata.csv, write .*; or run this again with --text"
 grep -q '|$' "$dir/loose/metadata.csv"
 verdict "texts are left to be filled in" $?
 
@@ -72,7 +72,7 @@ Der Bäcker schloss seinen Laden schon am frühen Nachmittag. Am nächsten Morge
 Unser Nachbar repariert Uhren in einer kleinen Werkstatt. Der Zug nach Norden fährt um halb acht. Auf dem Dach saßen zwei schwarze Krähen und schwiegen.
 TEXT
 ends_with "another book in another language does not fit" 3 "$bin" corpus "${wavs[@]}" --text "$dir/german.txt" --output "$dir/wrong" --language de
-log_has "and says so" "does not fit the recording"
+log_has "and says so" "does not match the recording"
 [ ! -e "$dir/wrong/metadata.csv" ] && [ -s "$dir/wrong/rejected.tsv" ]
 verdict "the lists are there, a corpus is not" $?
 exit $failed

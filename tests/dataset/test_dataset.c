@@ -6,7 +6,7 @@
 static void test_reject_codes(void **state)
 {
     assert_string_equal(reject_code(REJECT_AUDIO_MISSING), "audio_missing");
-    assert_string_equal(reject_text(REJECT_DUPLICATE_ID), "the id occurred before");
+    assert_string_equal(reject_text(REJECT_DUPLICATE_ID), "the id is used by an earlier line");
     assert_string_equal(reject_code(REJECT_MEL_TOO_LONG), "mel_too_long");
     assert_string_equal(reject_code(REJECT_NONE), "none");
     assert_string_equal(reject_code(REJECT_COUNT), "unknown");

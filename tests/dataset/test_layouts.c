@@ -163,7 +163,7 @@ static void test_folders_of_pairs(void **state)
     assert_int_equal(f->d.rejected_count, 0);
     assert_str(f->d.utterances[0].id, "data/ann/1");
     assert_str(f->d.utterances[1].speaker, "");
-    assert_non_null(strstr(f->d.found, "left out: 1 file in"));
+    assert_non_null(strstr(f->d.found, "1 file in folders without such pairs left out"));
     put_in(f, "data/ben/1.wav", "");
     put_in(f, "data/ben/1.txt", "One.");
     open_ok(f);
@@ -171,7 +171,7 @@ static void test_folders_of_pairs(void **state)
     assert_str(f->d.utterances[0].speaker, "ann");
     assert_str(f->d.utterances[1].speaker, "ann");
     assert_str(f->d.utterances[2].speaker, "ben");
-    assert_non_null(strstr(f->d.found, "2 folders are 2 speakers"));
+    assert_non_null(strstr(f->d.found, "2 folders, taken as 2 speakers"));
     f->cfg.enable_multispeaker = 0;
     open_ok(f);
     assert_str(f->d.utterances[2].speaker, "");
@@ -282,8 +282,8 @@ static void test_jsonl(void **state)
     put(f, "dev.jsonl", "{}\n");
     check_clips(f, "jsonl", "12", "wavs/%s.wav");
     assert_int_equal(f->d.rejected_count, 5);
-    check_reject(f, 0, REJECT_MALFORMED, 5, "", "no JSON");
-    check_reject(f, 1, REJECT_MALFORMED, 6, "", "no object");
+    check_reject(f, 0, REJECT_MALFORMED, 5, "", "not valid JSON");
+    check_reject(f, 1, REJECT_MALFORMED, 6, "", "not an object");
     check_reject(f, 2, REJECT_MALFORMED, 7, "", "audio_filepath");
     check_reject(f, 3, REJECT_MALFORMED, 8, "wavs/y", "offset");
     check_reject(f, 4, REJECT_EMPTY_TEXT, 9, "z", "");
@@ -328,7 +328,7 @@ static void test_kaldi(void **state)
     check_reject(f, 0, REJECT_AUDIO_UNREADABLE, 4, "c1", "line 4 of wav.scp is a command");
     check_reject(f, 1, REJECT_AUDIO_MISSING, 5, "e1", "wav.scp");
     check_reject(f, 2, REJECT_DUPLICATE_ID, 6, "a1", "first on line 1");
-    assert_non_null(strstr(f->d.found, "1 in wav.scp without a text"));
+    assert_non_null(strstr(f->d.found, "1 entries of wav.scp without a text"));
     put(f, "segments", "a1 rec1 0.0 1.5\n");
     assert_int_equal(open_code(f), ERR_FORMAT);
     assert_non_null(strstr(f->err.msg, "segments"));
@@ -340,10 +340,10 @@ static void test_nothing_to_take(void **state)
     Folder *f = *state;
     put(f, "a.jpg", "x");
     assert_int_equal(open_code(f), ERR_MISSING);
-    assert_non_null(strstr(f->err.msg, "no recording and no text, only 1 other file (as a.jpg)"));
+    assert_non_null(strstr(f->err.msg, "neither recordings nor texts, only 1 other file (such as a.jpg)"));
     put_in(f, "sub/a.wav", "");
     assert_int_equal(open_code(f), ERR_MISSING);
-    assert_non_null(strstr(f->err.msg, "1 recording and no text"));
+    assert_non_null(strstr(f->err.msg, "1 recording, but no texts"));
     assert_non_null(strstr(f->err.hint, "X.txt"));
     for (int i = 0; i < 12; i++) {
         char name[16];
@@ -351,7 +351,7 @@ static void test_nothing_to_take(void **state)
         put(f, name, "");
     }
     assert_int_equal(open_code(f), ERR_MISSING);
-    assert_non_null(strstr(f->err.msg, "12 texts (as 0.txt) and recordings of other names"));
+    assert_non_null(strstr(f->err.msg, "12 texts (such as 0.txt) and recordings with other names"));
     /* A corpus one folder deeper is found by its metadata. */
     put_in(f, "sub/metadata.csv", "a|x\n");
     assert_int_equal(open_code(f), ERR_MISSING);

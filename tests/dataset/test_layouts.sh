@@ -89,7 +89,7 @@ ends_with a_text_given_twice 2 "$bin" synth "Hello." --text "Hello."
 mkdir pictures
 touch pictures/{1..9}.jpg
 ends_with pictures_only 3 "$bin" train pictures
-log_has what_is_there_is_said 'no recording and no text, only 9 other files'
+log_has what_is_there_is_said 'neither recordings nor texts, only 9 other files'
 mkdir empty
 (cd empty && seq 1 2000 | sed 's/$/.txt/' | xargs touch)
 ends_with texts_only 3 "$bin" info empty

@@ -193,15 +193,15 @@ static void test_columns(void **state)
     assert_int_equal(f->d.count, 2);
     assert_int_equal(f->d.rejected_count, 3);
     assert_int_equal(f->d.lines, 5);
-    check_reject(f, 0, REJECT_COLUMNS, 2, "b", "2 columns where the file has 3");
+    check_reject(f, 0, REJECT_COLUMNS, 2, "b", "2 columns, but the file has 3");
     check_reject(f, 1, REJECT_COLUMNS, 3, "c", "4 columns");
-    check_reject(f, 2, REJECT_COLUMNS, 4, "junk", "1 column ");
+    check_reject(f, 2, REJECT_COLUMNS, 4, "junk", "1 column, ");
     open_text(f, "nothing\nto see\n");
     assert_int_equal(f->d.count, 0);
     assert_int_equal(f->d.columns, 0);
-    check_reject(f, 1, REJECT_COLUMNS, 2, "to see", "known are");
+    check_reject(f, 1, REJECT_COLUMNS, 2, "to see", "it can be");
     open_text(f, "a|b|c|d|e|f\n");
-    check_reject(f, 0, REJECT_COLUMNS, 1, "a", "6 columns; known are");
+    check_reject(f, 0, REJECT_COLUMNS, 1, "a", "6 columns; it can be");
 }
 
 static void test_empty_id_and_text(void **state)

@@ -30,7 +30,7 @@ if "${stranger[@]}" test -x "$bin" 2>/dev/null; then
         --model-size nano --model-gpu cpu --batch-size 2 --max-steps 1 --val-split 0 --listen-clips 0
     ends_with a_stranger_may_prepare_what_is_prepared 0 "${stranger[@]}" "$bin" prepare --data-path "$data"
     ends_with what_is_missing_cannot_be_made 3 "${stranger[@]}" "$bin" prepare --data-path "$data" --sample-rate 16000
-    log_has it_says_what_is_missing 'cannot be written to, and its mel cache lacks 3 of 3 clips'
+    log_has it_says_what_is_missing 'cannot write to the cache folder .*, whose mel cache lacks 3 of 3 clips'
     log_has it_names_another_place '--cache-dir'
     [ "$(cd "$data" && find . | sort)" = "$before" ]
     verdict nothing_was_written $?

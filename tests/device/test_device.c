@@ -143,7 +143,7 @@ static void check_cap(const char *name)
     assert_null(two);
     char sentence[200];
     snprintf(sentence, sizeof sentence,
-             "device %s: 2.0 MB asked for, but 9.0 MB are in use and its cap is 10.0 MB", name);
+             "device %s: 2.0 MB requested, but 9.0 MB are in use and its memory limit is 10.0 MB", name);
     assert_string_equal(err.msg, sentence);
     assert_int_equal(device_alloc(d, &two, SIZE_MAX - 100, &err), ERR_DEVICE);
     last = memory_of(d, 1 * mb); /* exactly full */
@@ -181,8 +181,7 @@ static void test_simulated_memory_ends(void **state)
     Err err = {0};
     void *p = memory_of(m.a, 6 << 20), *q;
     assert_int_equal(device_alloc(m.a, &q, 6 << 20, &err), ERR_DEVICE);
-    assert_non_null(
-        strstr(err.msg, "sim0 is out of memory: 6.0 MB asked for, 6.0 MB in use, and it has 10.2 MB"));
+    assert_non_null(strstr(err.msg, "sim0 is out of memory: 6.0 MB requested, 6.0 of 10.2 MB in use"));
     assert_int_equal(m.a->used, 6 << 20); /* what was not given is not counted */
     q = memory_of(m.b, 6 << 20);          /* the other device has its own */
     device_free(m.a, p, 6 << 20);
@@ -574,7 +573,7 @@ static void test_copy_engines(void **state)
     machine_close(&m);
 }
 
-/* A stream that waits for another's event goes on from the event's time. */
+/* A stream that waits for another's event continues from the event's time. */
 static void test_times_across_devices(void **state)
 {
     Machine m = machine_open("preprocess_ms=12,step_ms=20");

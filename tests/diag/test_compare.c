@@ -12,7 +12,7 @@
 typedef struct Made {
     double ms, noise; /* of a batch; deviation as a share of it */
     double memory;    /* of the noise: 0 every step for itself, 0.8: slow waves */
-    int period;       /* every so many steps one takes twice as long; 0: none */
+    int period;       /* every this many steps one takes twice as long; 0: none */
     int steps, per_line;
     int batch, accumulation; /* batch 0: no start line */
     double loss_from, loss_per_step, wait;

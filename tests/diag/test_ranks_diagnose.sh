@@ -55,13 +55,13 @@ verdict ranks_that_train $?
 ends_with a_rank_fails 3 ranks $step $step,fail=step:9
 log_has names_who_failed '^error: rank 1 on .*simulated failure of stage step at batch 9'
 ends_with no_change_is_tried 2 "${mpi[@]}" -n 2 "${diagnose[@]}" --apply
-log_has says_why '^error: --apply tries a change on one rank, and 2 were started'
+log_has says_why '^error: --apply works with one rank only, but 2 were started'
 [ "$(grep -c '^error: ' "$dir/log")" = 1 ]
 verdict says_it_once $?
 ends_with no_data_path 2 "${mpi[@]}" -n 2 "$bin" diagnose
 log_has asks_for_data '^error: diagnose needs --data-path'
 ends_with simulated_ranks_alone 3 ranks $step,ranks=4 $step,ranks=4
-log_has says_to_run_alone 'this command does not simulate them'
+log_has says_to_run_alone 'this command cannot simulate ranks'
 ends_with thresholds 0 "${mpi[@]}" -n 2 "$bin" diagnose --thresholds --json
 [ "$(grep -c '"voice_minutes"' "$dir/log")" = 1 ]
 verdict thresholds_once $?

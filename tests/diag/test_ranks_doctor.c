@@ -245,7 +245,7 @@ static void test_too_few_steps(void **state)
     RanksVerdict v;
     Err err = {0};
     assert_int_equal(ranks_judge(&v, f, 2, &err), ERR_DATA);
-    assert_non_null(strstr(err.msg, "2 ranks have 5 steps in common"));
+    assert_non_null(strstr(err.msg, "2 ranks have only 5 steps in common"));
 }
 
 /* ---- the forecast ---- */

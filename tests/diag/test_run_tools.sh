@@ -44,7 +44,7 @@ printf 'Epoch 1/100 | Step 1 | loss 3.21 | data 41 ms\nEpoch 1/100 | Step 2 | lo
 for command in "compare $dir/old.log $a" "compare $a $dir/old.log" "scaling $dir/old.log" "monitor --once $dir/old.log" "diagnose $dir/old.log"; do
     # shellcheck disable=SC2086
     ends_with "old_log_is_refused_by_${command%% *}" 3 "$bin" $command
-    log_has "old_log_is_named_by_${command%% *}" "old.log is not a log of .myxtts train.: it begins with .Epoch 1/100 .*log.jsonl"
+    log_has "old_log_is_named_by_${command%% *}" "old.log is not a log of .myxtts train.: it starts with .Epoch 1/100 .*log.jsonl"
 done
 ends_with compare_refuses_a_skip 2 "$bin" compare "$a" "$b" --skip x
 ends_with compare_cannot_write 3 "$bin" compare "$a" "$b" --html "$dir/no/such/folder/c.html"
@@ -70,7 +70,7 @@ ends_with monitor_ends_with_the_run 0 timeout 20 "$bin" monitor "$a"
 log_has monitor_prints_lines 'step 1000/1000  loss 2\.0000'
 mkdir -p "$dir/empty"
 ends_with monitor_without_a_run 3 "$bin" monitor "$dir/empty"
-log_has monitor_says_where_it_looked "looked for $dir/empty/log.jsonl and $dir/empty/\*/log.jsonl"
+log_has monitor_says_where_it_looked "neither $dir/empty/log.jsonl nor $dir/empty/\*/log.jsonl exists"
 ends_with monitor_refuses_an_interval 2 "$bin" monitor "$a" --interval 0
 
 # Follows a log that grows, without a terminal: a line for each, and the end by itself.

@@ -36,7 +36,7 @@ ends_with diagnose_of_hidden_jitter 0 "$bin" diagnose "${corpus[@]}" --sim "step
 log_lacks hidden_jitter_is_no_finding 'the times of stage'
 # Validations, samples and checkpoints between the steps: named, and no reason for a warning.
 ends_with train_with_pauses 0 "${train[@]}" --checkpoint-dir "$dir/d" --val-split 0.3 --val-step 5 --save-step 7 --log-step 8 --sim step_ms=60
-log_has train_names_what_is_beside '^  beside +[0-9.]+ s beside the steps, [0-9.]+ % of the time: validation [0-9.]+'
+log_has train_names_what_is_beside '^  beside +[0-9.]+ s outside the steps, [0-9.]+ % of the time: validation [0-9.]+'
 log_lacks pauses_are_no_swings 'warning: Step times vary|without a rule|waited [0-9]+ % of the time'
 "$bin" profile step "${corpus[@]}" "${jitter[@]}" --num-steps 100 >"$dir/log" 2>&1
 log_has profile_finds_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter|'"$busy"

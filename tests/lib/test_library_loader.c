@@ -165,11 +165,11 @@ static void test_wrong_options_are_sentences(void **state)
         int code;
         const char *message, *hint;
     } rows[] = {
-        {"batchsize", "3", NULL, NULL, MYXTTS_ERROR_CONFIG, "no setting 'batchsize'", "'batch_size'"},
+        {"batchsize", "3", NULL, NULL, MYXTTS_ERROR_CONFIG, "unknown setting 'batchsize'", "'batch_size'"},
         {"batch_size", "0", NULL, NULL, MYXTTS_ERROR_CONFIG, "batch", ""},
         {"batch_size", NULL, NULL, NULL, MYXTTS_ERROR_USAGE, "has no value", ""},
-        {"batch_size", "8", "tpu", NULL, MYXTTS_ERROR_DEVICE, "no device 'tpu'", "cpu"},
-        {"batch_size", "8", NULL, "test", MYXTTS_ERROR_USAGE, "no split 'test'", ""},
+        {"batch_size", "8", "tpu", NULL, MYXTTS_ERROR_DEVICE, "unknown device 'tpu'", "cpu"},
+        {"batch_size", "8", NULL, "test", MYXTTS_ERROR_USAGE, "unknown split 'test'", ""},
         {"batch_size", "8", NULL, "validation", MYXTTS_ERROR_DATA, "val_split", "val_split"},
         {"from_voice", "x", NULL, NULL, MYXTTS_ERROR_CONFIG, "from_voice", ""},
     };
@@ -431,7 +431,7 @@ static void test_resumed_batches_are_the_same(void **state)
     }
 }
 
-/* However the pipeline works: it begins anew with the memory that it has. */
+/* However the pipeline works: it starts again with the memory that it has. */
 static void test_resumed_in_place(void **state)
 {
     enum { ALL = 2 * BATCHES };

@@ -336,7 +336,7 @@ static void a_lexicon_is_a_setting(void **state)
     fprintf(f, "siobhan\t𝄞\n");
     assert_int_equal(fclose(f), 0);
     assert_int_equal(myxtts_voice_open(&v, &o, &e), MYXTTS_ERROR_DATA);
-    assert_non_null(strstr(e.message, "names.tsv:1: 𝄞 (U+1D11E) is no symbol"));
+    assert_non_null(strstr(e.message, "names.tsv:1: 𝄞 (U+1D11E) is not a symbol"));
 }
 
 static void what_is_left_out_is_listed(void **state)

@@ -54,7 +54,7 @@ static void gradients_with_critics_are_those_of_the_losses(void **state)
     test_model_close(&t);
 }
 
-/* Before their time, in validation, and where there are none: the same numbers, to the bit. */
+/* Before their time, in validation, and if there are none: the same numbers, to the bit. */
 static void silent_critics_change_nothing(void **state)
 {
     static const char *const variants[][2] = {{"--critic-dim", "0"}, {"--critic-dim", "16"}};

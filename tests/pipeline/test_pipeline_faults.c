@@ -189,7 +189,7 @@ static void test_bad_audio_files(void **state)
     check_bad_audio("no file");
     assert_int_equal(unlink(path), 0);
     file_put(path, "this is no sound", 16);
-    check_bad_audio("left out");
+    check_bad_audio("is skipped");
     write_clip(path, 12, 1.6); /* longer than anything that was prepared */
     check_bad_audio("has changed since it was prepared");
     assert_int_equal(unlink(path), 0);
@@ -220,7 +220,7 @@ static void check_cut_cache(const char *options)
     alarm(0);
     print_message("%d rows are there, %d are lost\n", there, lost);
     assert_true(lost > 20 && there > 20);
-    assert_non_null(strstr(run_log(&r), "is left out: "));
+    assert_non_null(strstr(run_log(&r), "is skipped: "));
     run_close(&r);
     FILE *f = fopen(path, "wb");
     assert_int_equal(fwrite(whole.data, 1, whole.size, f), whole.size);

@@ -192,7 +192,7 @@ static void wait_for_items(Run *r, StageId stage, uint64_t items)
     } while (p.stages[stage].items < items && clock_now() < end);
     clock_sleep(0.03);
     pipeline_report(r->pipeline, &p);
-    assert_int_equal(p.stages[stage].items, items); /* so many, and no more */
+    assert_int_equal(p.stages[stage].items, items); /* this many, and no more */
 }
 
 static void test_num_workers(void **state)
@@ -247,7 +247,7 @@ static void test_prefetch_buffer_size(void **state)
 /* A disk that stalls for longer than a few slots last, and is fast enough on the average. */
 #define STALLS "--sim read_ms=1,stall=read:20:140 --num-workers 2 --batch-size 16 "
 
-/* A consumer that takes its time, until there are so many slots or that is hopeless. Returns the number of
+/* A consumer that takes its time, until there are this many slots or that is hopeless. Returns the number of
  * batches; *h gets the hashes of the first. */
 static int train_until(Run *r, int slots, Hash128 h[MOST], PipelineReport *p)
 {
@@ -427,7 +427,7 @@ static void test_slots_without_step(void **state)
     run_close(&r);
 }
 
-/* No memory for more: training goes on with what there is, and that is said once. */
+/* No memory for more: training continues with what there is, and that is said once. */
 static void test_slots_without_memory(void **state)
 {
     Run r;

@@ -197,7 +197,7 @@ static void test_pitch_is_normalised(void **state)
 static int is_filled(const Run *r, int row) { return batch_ints(r, r->batch.layout.utterance)[row] >= 0; }
 
 /* Checks a batch; returns how many rows have another's voice. Which one follows from the row alone: pinned
- * here, because a run that is resumed with another version has to go on with the same batches. */
+ * here, because a run that is resumed with another version has to continue with the same batches. */
 static int check_references(const Run *r)
 {
     const int32_t *reference = batch_ints(r, r->batch.layout.reference),

@@ -1,4 +1,4 @@
-/* test_preprocess.c - the preprocessing on the devices cpu and sim0, against its definition written anew with
+/* test_preprocess.c - the preprocessing on the devices cpu and sim0, against its definition rewritten with
  * libm. */
 #include <math.h>
 #include <setjmp.h>

@@ -464,7 +464,7 @@ static uint64_t members_hash(Sampler *s, int64_t epoch)
     return h;
 }
 
-/* Runs that began with an earlier version go on with the same batches; this one has another order of rows
+/* Runs that began with an earlier version continue with the same batches; this one has another order of rows
  * than those before it. */
 static void test_one_speaker_keeps_the_order(void **state)
 {

@@ -205,7 +205,7 @@ static void ranks_see_what_one_sees(void **state)
     assert_true(same_voices >= 30); /* of 54 */
 }
 
-/* A run that goes on with other shares sees the rest of the epoch, and nothing twice. */
+/* A run that continues with other shares sees the rest of the epoch, and nothing twice. */
 static void shares_change_in_the_middle(void **state)
 {
     static const int parts[] = {16, 8, 4, 6, 2, 16};

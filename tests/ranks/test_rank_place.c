@@ -301,7 +301,8 @@ static void test_verdict_names_the_rank(void **state)
     others_wait(&s, 2, 160);
     s.states[2].beat.doing = RANK_WAITING_FOR_DATA;
     assert_int_equal(judge(&s, &err), 2);
-    assert_non_null(strstr(err.msg, "rank 2 on host-c hangs: it has been waiting for data at step 100 for "));
+    assert_non_null(
+        strstr(err.msg, "rank 2 on host-c is stuck: it has been waiting for data at step 100 for "));
     assert_non_null(strstr(err.msg, "and 3 ranks wait for it"));
     others_wait(&s, 2, 130);
     s.states[2].beat.doing = RANK_SAVING;
@@ -325,11 +326,11 @@ static void test_verdict_names_the_rank(void **state)
         s.states[i].beat.step = i == 2 ? 100 : 104;
     }
     assert_int_equal(judge(&s, &err), 2);
-    assert_non_null(strstr(err.msg, "rank 2 on host-c hangs"));
+    assert_non_null(strstr(err.msg, "rank 2 on host-c is stuck"));
     /* Nobody can be blamed. */
     s.states[2].beat.step = 104;
     assert_int_equal(judge(&s, &err), 0);
-    assert_non_null(strstr(err.msg, "no rank has got ahead for "));
+    assert_non_null(strstr(err.msg, "no rank has made progress for "));
     assert_non_null(strstr(err.hint, "network"));
 }
 

@@ -290,7 +290,7 @@ static void test_a_killed_rank_is_named(void **state)
         assert_codes(&j, 3, cases[i].who);
         snprintf(words, sizeof words, "error: rank %d on ", cases[i].who);
         assert_one_sentence(&j, words);
-        assert_non_null(strstr(job_text(&j), "ended without a word"));
+        assert_non_null(strstr(job_text(&j), "ended without a message"));
         if (cases[i].code)
             assert_int_equal(j.codes[cases[i].who], cases[i].code);
         job_close(&j);
@@ -345,7 +345,7 @@ static void test_a_hanging_rank_is_named(void **state)
         assert_codes(&j, 3, -1);
         snprintf(words, sizeof words, "error: rank %d on ", who);
         assert_one_sentence(&j, words);
-        assert_non_null(strstr(job_text(&j), "hangs: it has been computing at step 20 for "));
+        assert_non_null(strstr(job_text(&j), "is stuck: it has been computing at step 20 for "));
         assert_non_null(strstr(job_text(&j), "2 ranks wait for it"));
         job_close(&j);
     }
@@ -407,7 +407,7 @@ static void test_different_calls_are_named(void **state)
     job_start(&j, 3, ~0U, args);
     job_wait(&j, -1);
     assert_codes(&j, 3, -1);
-    assert_one_sentence(&j, "is gather (1) on rank 0, and call 2 is broadcast (16) on rank 1");
+    assert_one_sentence(&j, "is gather (1) on rank 0, but call 2 is broadcast (16) on rank 1");
     job_close(&j);
 }
 
@@ -421,7 +421,7 @@ static void test_missing_ranks_are_named(void **state)
     job_start(&j, 5, 1 << 0 | 1 << 3, args);
     job_wait(&j, -1);
     assert_true(j.codes[0] == 3 && j.codes[3] == 3);
-    assert_one_sentence(&j, "error: ranks 1, 2 and 4 of 5 have not come to ");
+    assert_one_sentence(&j, "error: ranks 1, 2 and 4 of 5 have not connected to ");
     job_close(&j);
     /* Nobody is there to ask for. */
     job_start(&j, 3, 1 << 1 | 1 << 2, args);
@@ -444,7 +444,7 @@ static void test_a_rank_that_dies_while_joining(void **state)
     job_wait(&j, -1);
     assert_int_equal(j.codes[0], 3);
     assert_one_sentence(&j, "error: rank 1 on ");
-    assert_non_null(strstr(job_text(&j), "ended before the others had come"));
+    assert_non_null(strstr(job_text(&j), "ended before the others had connected"));
     job_close(&j);
 }
 
@@ -502,23 +502,23 @@ static void test_others_are_refused(void **state)
     start_rank(&other, 1, args);
     start_rank(&other, 0, args);
     job_wait(&other, -1);
-    assert_non_null(strstr(job_text(&other), "there is another rank 1 already"));
+    assert_non_null(strstr(job_text(&other), "there is already another rank 1"));
     assert_non_null(strstr(job_text(&other), "rank 0 cannot listen on port "));
     setenv("MYXTTS_TOKEN", "another", 1);
     setenv("MYXTTS_JOIN_SECONDS", "0.3", 1);
     start_rank(&other, 1, args);
     unsetenv("MYXTTS_TOKEN");
     job_wait(&other, -1);
-    assert_non_null(strstr(job_text(&other), "what answers there is not of this run"));
+    assert_non_null(strstr(job_text(&other), "what answers there is not part of this run"));
     job_wait(&j, -1);
-    assert_one_sentence(&j, "error: rank 2 of 3 has not come to ");
+    assert_one_sentence(&j, "error: rank 2 of 3 has not connected to ");
     job_close(&other);
     job_close(&j);
     job_start(&j, 2, 1 << 0, args);
     j.count = 3;
     start_rank(&j, 2, args);
     job_wait(&j, -1);
-    assert_non_null(strstr(job_text(&j), "was started as one of 3, rank 0 as one of 2"));
+    assert_non_null(strstr(job_text(&j), "was started as one of 3 ranks, rank 0 as one of 2"));
     job_close(&j);
     unsetenv("MYXTTS_JOIN_SECONDS");
 }

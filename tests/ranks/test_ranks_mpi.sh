@@ -53,12 +53,12 @@ verdict waiting_is_polite $?
 
 for who in 0 2; do
     mpi 3 steps 1000000 kill $who
-    one_sentence "rank_${who}_killed" "rank $who on .* ended without a word"
+    one_sentence "rank_${who}_killed" "rank $who on .* ended without a message"
 done
 mpi 3 steps 1000000 fail 1
 one_sentence a_rank_fails 'rank 1 on .*: no memory for 17 spoons'
 mpi 2 steps 1000000 hang 1
-one_sentence a_rank_hangs 'rank 1 on .* hangs: it has been computing at step 20 for .* and 1 rank waits for it'
+one_sentence a_rank_hangs 'rank 1 on .* is stuck: it has been computing at step 20 for .* and 1 rank waits for it'
 mpi 3 steps 1000000 stop 1
 one_sentence a_rank_is_stopped 'rank 1 on .* has not answered'
 mpi 2 agree seed 1 2

@@ -369,7 +369,7 @@ static void takes_go_through_the_server(void **state)
     assert_memory_equal(r.body.data, wav.data, wav.size);
     reply_free(&r);
     expect("DELETE", "/v1/record/0001", NULL, NULL, 200, "\"done\":0");
-    expect("GET", "/v1/record/0001", NULL, NULL, 404, "not recorded yet");
+    expect("GET", "/v1/record/0001", NULL, NULL, 404, "not been recorded yet");
     buf_free(&wav);
 }
 

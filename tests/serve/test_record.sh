@@ -27,8 +27,8 @@ for list in src/serve/sentences/*.txt; do
     verdict "the_list_of_${language}_is_clean" $?
 done
 ends_with a_language_without_a_list_is_told 2 "$bin" serve --record "$dir/none" --language ko --listen 127.0.0.1:0
-log_has and_what_to_do 'no list of sentences for the language ko, only for en, de, fa'
-log_has and_which_option 'give a file with --sentences FILE'
+log_has and_what_to_do 'no built-in list of sentences for the language ko, only for en, de, fa'
+log_has and_which_option 'use --sentences FILE'
 ends_with sentences_need_a_folder 2 "$bin" serve --sentences "$dir/list" --runs "$dir"
 printf 'good\nbad \001 line\n' >"$dir/odd"
 ends_with a_line_that_is_no_sentence_is_told 3 "$bin" serve --record "$dir/none" --sentences "$dir/odd" --listen 127.0.0.1:0

@@ -141,8 +141,8 @@ static void a_file_that_changes_is_taken_over_when_it_is_whole(void **state)
     is_current(0);
     speaks(1, 1);
     serve_drain(&changing.server);
-    assert_non_null(strstr(changing.server.run.stderr_text.data, "a new file speaks from now on"));
-    assert_non_null(strstr(changing.server.run.stderr_text.data, "what was loaded goes on"));
+    assert_non_null(strstr(changing.server.run.stderr_text.data, "a new file is in use"));
+    assert_non_null(strstr(changing.server.run.stderr_text.data, "so the loaded voice stays"));
     serve_stop(&changing.server);
     for (int i = 0; i < 2; i++) {
         buf_free(&changing.files[i]);

@@ -12,6 +12,6 @@
 void expect_failure(int code, const char *const *args, const char *const *words, const char *file);
 /* The object that a command prints; `said` (may be NULL) must be in what it logs. */
 json_t *run_json(const char *const *args, const char *said);
-const char *text_at(const json_t *o, const char *key); /* "" where there is none */
+const char *text_at(const json_t *o, const char *key); /* "" if there is none */
 
 #endif

@@ -44,6 +44,6 @@ const char *reply_header(const Reply *r, const char *name); /* valid until the n
 void ask(Reply *r, int port, const char *method, const char *path, const char *more, const void *body,
          size_t size);
 void post_json(Reply *r, int port, const char *json);  /* to /v1/audio/speech */
-void send_speech(int fd, const char *text, int times); /* asks for a WAV of the text so many times over */
+void send_speech(int fd, const char *text, int times); /* asks for a WAV of the text this many times over */
 
 #endif

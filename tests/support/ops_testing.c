@@ -277,7 +277,7 @@ int ops_check_gradient(OpsContext *c, const OpsCase *k, uint64_t seed, double to
 
 /* Between forward and backward. A ReLU's slope jumps at zero, and rounding alone decides on which side a sum
  * as good as zero falls. Where one table has exactly zero and the other a positive number within the
- * tolerance, r goes on with what `other` has: backward is then compared on the same side. */
+ * tolerance, r continues with what `other` has: backward is then compared on the same side. */
 static int ops_same_side(OpsRun *r, const OpsRun *other, double tolerance)
 {
     if (ops_download(r))

@@ -24,7 +24,7 @@ typedef struct RandomText {
 } RandomText;
 void random_text_free(RandomText *t);
 
-/* Of at most so many characters. lines 0: without newlines. */
+/* Of at most this many characters. lines 0: without newlines. */
 void random_text_make(RandomText *t, Rng *r, size_t characters, int lines);
 
 /* Reads it as a voice would, without speaking. 0 or an error. */

@@ -18,7 +18,7 @@ typedef struct Item { /* a record is a function of these two; the version stands
 } Item;
 
 typedef struct BuildOptions {
-    size_t stop_after; /* close without a commit after so many entries; 0: go to the end */
+    size_t stop_after; /* close without a commit after this many entries; 0: go to the end */
     int rewrite, verify;
     size_t payload; /* bytes of each; 0: 0 to 700, by the item */
     const void *blob;

@@ -8,7 +8,7 @@
 #include "config/yaml_tree.h"
 
 /* The value as written, without anchor (of an alias: what it stands for), appended to out. ERR_CONFIG where
- * that is more than one line, or where there is no such key. */
+ * that is more than one line, or if there is no such key. */
 int yaml_value(Buf *out, const Buf *text, const YamlPlace *at, Err *err);
 
 #endif

@@ -29,7 +29,7 @@ phonemes "$dir"/cache/text-*/ >"$dir/log" # beside the other
 log_has nothing_stale_is_served 'mˈɑːdɚn'
 printf 'modern pɹ\n' >"$dir/bad.tsv"
 ends_with a_wrong_line_is_told 3 "$bin" phonemize --text Hi --lexicon "$dir/bad.tsv"
-log_has with_its_number 'bad\.tsv:1: there is no TAB'
+log_has with_its_number 'bad\.tsv:1: the TAB between'
 ends_with a_file_that_is_not_there 2 "$bin" phonemize --text Hi --lexicon "$dir/nothing.tsv"
 log_has it_is_named 'there is no lexicon .*nothing\.tsv'
 

@@ -243,7 +243,7 @@ static void what_is_not_known_is_noted(void **state)
                      1);
     const MarkupNote *notes = (const MarkupNote *)(const void *)m.notes.data;
     assert_int_equal(m.notes.size / sizeof *notes, 3);
-    assert_string_equal(notes[0].what, "the element <foo> is not known: its text is spoken");
+    assert_string_equal(notes[0].what, "unknown element <foo>: its text is spoken");
     assert_int_equal(notes[0].count, 2);
     assert_int_equal(notes[0].at, 8);
     assert_string_equal(notes[1].what, "rate=\"x\" of <prosody> is not understood");
@@ -410,36 +410,36 @@ static void errors_have_line_and_column(void **state)
 {
     static const char *const table[][2] = {
         {"", "line 1, column 1: there is no element"},
-        {"Hello", "line 1, column 1: text stands outside"},
+        {"Hello", "line 1, column 1: there is text outside"},
         {"<p>Hi</p>", "line 1, column 1: the first element is <p>"},
         {"<speak>", "line 1, column 1: the element <speak> is not closed"},
         {"<speak>\n  <p>Hi</s></speak>",
-         "line 2, column 8: </s> stands where </p> must, for the element of line 2"},
-        {"<speak>ä\nöü &nbsp;</speak>", "line 2, column 4: there is no entity '&nbsp;'"},
+         "line 2, column 8: </s> where </p> should be, for the element of line 2"},
+        {"<speak>ä\nöü &nbsp;</speak>", "line 2, column 4: unknown entity '&nbsp;'"},
         {"<speak>a & b</speak>", "line 1, column 10: a bare &"},
-        {"<speak>&#0;</speak>", "line 1, column 8: this is no number of a character"},
-        {"<speak>&#xFFFF;</speak>", "line 1, column 8: this is no number"},
-        {"<speak>\xEF\xBF\xBF</speak>", "line 1, column 8: U+FFFF is no character"},
-        {"<speak>\x01</speak>", "line 1, column 8: U+0001 is no character"},
+        {"<speak>&#0;</speak>", "line 1, column 8: this is not the number of a character"},
+        {"<speak>&#xFFFF;</speak>", "line 1, column 8: this is not the number"},
+        {"<speak>\xEF\xBF\xBF</speak>", "line 1, column 8: U+FFFF is not allowed"},
+        {"<speak>\x01</speak>", "line 1, column 8: U+0001 is not allowed"},
         {"<speak>\xFF</speak>", "line 1, column 8: this is not valid UTF-8"},
-        {"<speak><break time=1s/></speak>", "line 1, column 20: the value of 'time' must stand in quotes"},
+        {"<speak><break time=1s/></speak>", "line 1, column 20: the value of 'time' must be in quotes"},
         {"<speak><break time='1s' time='2s'/></speak>",
-         "line 1, column 25: the attribute 'time' is there twice"},
-        {"<speak><break time='<'/></speak>", "line 1, column 21: < may not stand"},
-        {"<speak><break time='1s/></speak>", "line 1, column 25: < may not stand"},
+         "line 1, column 25: the attribute 'time' is given twice"},
+        {"<speak><break time='<'/></speak>", "line 1, column 21: < is not allowed"},
+        {"<speak><break time='1s/></speak>", "line 1, column 25: < is not allowed"},
         {"<speak></speak><speak/>", "line 1, column 16: there is a second element"},
-        {"<speak></speak>x", "line 1, column 16: text stands outside"},
-        {"<speak><!-- a -- b --></speak>", "line 1, column 15: -- may not stand"},
+        {"<speak></speak>x", "line 1, column 16: there is text outside"},
+        {"<speak><!-- a -- b --></speak>", "line 1, column 15: -- is not allowed"},
         {"<speak><!-- a", "line 1, column 8: the comment"},
         {"<speak><![CDATA[a</speak>", "line 1, column 26: the text ends inside"},
-        {"<speak>a]]>b</speak>", "line 1, column 9: ]]> may not stand"},
-        {"<speak><1/></speak>", "line 1, column 9: here must stand the name"},
+        {"<speak>a]]>b</speak>", "line 1, column 9: ]]> is not allowed"},
+        {"<speak><1/></speak>", "line 1, column 9: the name of"},
         {"<speak><mark/></speak>", "line 1, column 8: <mark> needs a name"},
         {"<speak><sub>a</sub></speak>", "line 1, column 8: <sub> needs alias"},
         {"<speak><phoneme>a</phoneme></speak>", "line 1, column 8: <phoneme> needs ph"},
         {"<speak><say-as>a</say-as></speak>", "line 1, column 8: <say-as> needs interpret-as"},
         {"<!DOCTYPE speak [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><speak>&b;</speak>",
-         "line 1, column 17: a document type may define nothing"},
+         "line 1, column 17: definitions inside the document type"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         expect_error(table[i][0], strlen(table[i][0]), table[i][1]);
@@ -475,7 +475,7 @@ static void hostile_documents_are_limited(void **state)
     while (comments.size < ((size_t)7 << 20))
         buf_str(&comments, "<!---->\n");
     buf_str(&comments, "<speak>a<");
-    expect_error(comments.data, comments.size, "line 917505, column 10: here must stand");
+    expect_error(comments.data, comments.size, "line 917505, column 10: the name of");
     buf_free(&deep);
     buf_free(&large);
     buf_free(&comments);
@@ -513,7 +513,7 @@ static void free_parts(Said *s)
         voice_part_free(&s->parts[i]);
 }
 
-/* Frames of the longest pause between two sounds; where there is one sound: before it, or behind it. */
+/* Frames of the longest pause between two sounds; if there is one sound: before it, or behind it. */
 static int64_t longest_gap(const Said *s, int ends)
 {
     int64_t gap = 0, longest = 0;

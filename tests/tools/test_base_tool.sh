@@ -49,7 +49,7 @@ log_has it_has_all_speakers 'otto-2'
 # ---- a voice that begins with it ----
 ends_with a_voice_begins_with_it 0 "$out/myxtts" train --network both --init-from "$dir/flite/base.safetensors" --data-path "$dir/anna" \
     --checkpoint-dir "$dir/voice" --max-steps 2 --batch-size 4 --listen-clips 0 --text2audio-interval-steps 0 --model-gpu cpu --data-gpu cpu
-log_has with_the_weights_of_both "vocoder/|beginning with the weights of"
+log_has with_the_weights_of_both "vocoder/|starting with the weights of"
 info "$dir/voice" >"$dir/log"
 log_has and_carries_its_licence "Carnegie Mellon University"
 exit $failed

@@ -141,15 +141,15 @@ static float difference(const char *base, const char *file, const char *name)
 
 /* ---- the base that comes with the program ---- */
 
-static const char begins[] = "minutes of speech are little: the run begins with the base english-nano";
+static const char begins[] = "minutes of speech are little: the run starts with the base english-nano";
 
 static void little_speech_begins_with_the_base(void **state)
 {
     const char *folder = at("little"), *file = at("little.safetensors");
     train_says(folder, LIST(STEPS), 0,
-               LIST(begins, "beginning with the weights of", "decoder_dim",
-                    "50 (it begins with trained weights)",
-                    "8 (little speech: more steps in the time of a CPU)"),
+               LIST(begins, "starting with the weights of", "decoder_dim",
+                    "50 (it starts with trained weights)",
+                    "8 (little speech on a CPU: more steps in the same time)"),
                NULL);
     assert_true(difference(lab.base, step_file(folder, 2), "decoder.layers.0.qkv.weight") < 1e-4f);
     /* It says so, and so does what is made of it. */
@@ -183,16 +183,15 @@ static void none_is_none(void **state)
 /* The reason is named; training begins all the same. */
 static void a_base_that_does_not_fit(void **state)
 {
-    const char *scratch = "the run begins from scratch";
+    const char *scratch = "it starts from scratch";
     train_says(at("a"), LIST("--max-steps", "1", "--text-encoder-dim", "64", "--model-size", "nano"), 0,
-               LIST("text_encoder_dim is 64 (command line) and 16 in the base", scratch), "beginning with");
+               LIST("text_encoder_dim is 64 (command line), but 16 in the base", scratch), "starting with");
     train_says(at("b"), LIST("--max-steps", "1", "--n-mels", "20"), 0,
-               LIST("n_mels is 20 (command line) and 16 in the base", scratch), "beginning with");
+               LIST("n_mels is 20 (command line), but 16 in the base", scratch), "starting with");
     train_says(at("c"), LIST("--max-steps", "1", "--model-size", "nano"), 0,
-               LIST("text_encoder_dim is 128 (preset nano)", scratch), "beginning with");
+               LIST("text_encoder_dim is 128 (preset nano)", scratch), "starting with");
     train_says(at("d"), LIST("--max-steps", "1", "--language", "de"), 0,
-               LIST("there are texts in the language de, which the base does not speak", scratch),
-               "beginning with");
+               LIST("some texts are in de, which the base does not speak", scratch), "starting with");
 }
 
 /* ---- one file for both networks ---- */
@@ -203,7 +202,7 @@ static void both_networks_of_one_file(void **state)
     char vocoder[300];
     snprintf(vocoder, sizeof vocoder, "%s/vocoder", folder);
     train_says(folder, LIST("--network", "both", "--init-from", lab.base, STEPS), 0,
-               LIST("beginning with the weights of"), begins);
+               LIST("starting with the weights of"), begins);
     assert_true(difference(lab.base, step_file(folder, 2), "decoder.layers.0.qkv.weight") < 1e-4f);
     assert_true(difference(lab.base, step_file(vocoder, 2), "vocoder.input.weight") < 1e-4f);
     /* And by itself. */
@@ -212,20 +211,20 @@ static void both_networks_of_one_file(void **state)
     assert_true(difference(lab.base, step_file(vocoder, 2), "vocoder.input.weight") < 1e-4f);
     /* A vocoder alone. */
     train_says(at("sound"), LIST("--network", "vocoder", "--init-from", lab.base, STEPS), 0,
-               LIST("beginning with the weights of"), NULL);
+               LIST("starting with the weights of"), NULL);
     /* A voice that has none. */
     train_says(at("both-alone"),
                LIST("--network", "both", "--init-from", lab.voice_alone, "--vocoder-dim", "16",
                     "--vocoder-layers", "1", STEPS),
-               0, LIST("holds a voice, but no vocoder: the vocoder begins from scratch"), NULL);
+               0, LIST("has a voice, but no vocoder: the vocoder starts from scratch"), NULL);
     train_says(at("sound-alone"), LIST("--network", "vocoder", "--init-from", lab.voice_alone, STEPS), 3,
-               LIST("holds a voice, but no vocoder"), NULL);
+               LIST("has a voice, but no vocoder"), NULL);
 }
 
 static void sizes_by_hand_are_refused(void **state)
 {
     train_says(at("by-hand"), LIST("--init-from", lab.base, "--model-size", "nano"), 2,
-               LIST("was trained with", "cannot become", "(preset nano)"), NULL);
+               LIST("was trained with", "cannot be changed to", "(preset nano)"), NULL);
 }
 
 /* ---- what stays ---- */
@@ -251,7 +250,8 @@ static void frozen_parts_stay(void **state)
         }
     }
     train_says(at("frozen"), LIST("--init-from", "none", "--freeze", "text", "--model-size", "nano"), 2,
-               LIST("--freeze keeps a part of the voice as it is, but this run begins from scratch"), NULL);
+               LIST("--freeze keeps part of a trained voice as it is, but this run starts from scratch"),
+               NULL);
 }
 
 /* ---- settings that follow ---- */
@@ -329,7 +329,7 @@ static void the_list_of_symbols_grows(void **state)
     const char *folder = at("symbols");
     assert_true(has_seen(lab.base, 'g') && has_seen(lab.base, 'd') && !has_seen(lab.base, 'z'));
     train_says(folder, LIST("--init-from", lab.base, STEPS), 0,
-               LIST("symbols of these texts are new to it and begin as near ones", "z"), NULL);
+               LIST("symbols of these texts are new to it and start from similar symbols", "z"), NULL);
     const char *file = step_file(folder, 2);
     assert_true(has_seen(file, 'g') && has_seen(file, 'd') && has_seen(file, 'z')); /* d: of the base alone */
     assert_true(apart(file, 'y', 'i') < 1e-4f && apart(file, 'd', 'i') > 0.1f);     /* y is new */

@@ -1,4 +1,4 @@
-/* test_budget.c - the steps of a run that has so many minutes. The clock is not waited for: the run is said
+/* test_budget.c - the steps of a run with --minutes. The clock is not waited for: the run is said
  * to have begun earlier. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,7 +117,7 @@ static void the_line_fits(void **state)
     t.heard.voice = (WordScore){.words = 100, .wrong = 27, .share = 0.27};
     telling_line(&t, line, sizeof line, 1250000, 99);
     assert_non_null(strstr(line, "step 1250000/100000  loss 0.2500  "));
-    assert_non_null(strstr(line, "10 min 00 s left  27 % of the words wrong  299 steps left out"));
+    assert_non_null(strstr(line, "10 min 00 s left  27 % of the words wrong  299 steps skipped"));
     assert_true(strlen(line) <= 99);
     telling_line(&t, line, sizeof line, 1250000, 60);
     assert_true(strlen(line) <= 60 && !strstr(line, "words"));

@@ -79,7 +79,7 @@ static int validate(State *s, int64_t step, double movement)
     return better;
 }
 
-/* Of 100 words so many were wrong. */
+/* Of 100 words this many were wrong. */
 static void hear(State *s, Judged mark, int wrong)
 {
     Trainer *t = &s->t;
@@ -139,7 +139,7 @@ static void bad_words_bring_back_the_one_before(void **state)
     hear(s, mark, 60);
     assert_best(s, 100, 100);
     assert_false(has_previous(s));
-    assert_non_null(strstr(s->log_text.data, "the words of step 200 are clearly worse: the best is step 100: "
+    assert_non_null(strstr(s->log_text.data, "step 200 gets clearly more words wrong: the best is step 100: "
                                              "closest to the recordings (movement 0.70"));
     assert_non_null(strstr(s->log_text.data, "22 % of the words wrong"));
 }

@@ -229,8 +229,8 @@ static void the_mels_are_learned(void **state)
     assert_true(checkpoints_differ(step_file(folder, 20), step_file(other, 20), "vocoder.input.weight"));
 }
 
-/* A vocoder goes on with other mels: weights and moments stay, the schedule begins anew, and all of that can
- * be stopped and resumed. */
+/* A vocoder continues with other mels: weights and moments stay, the schedule starts again, and all of that
+ * can be stopped and resumed. */
 static void a_vocoder_goes_on_with_them(void **state)
 {
     const char *folder = new_folder(), *parts = new_folder();
@@ -241,9 +241,9 @@ static void a_vocoder_goes_on_with_them(void **state)
     train(parts, VOCODER "--max-steps 10 --log-step 1", plain);
     assert_int_equal(job_try(&j, folder, from_voice("--max-steps 30 --log-step 1"), plain), 0);
     const char *said = job_log(&j);
-    assert_non_null(strstr(said, "continuing on the mels of "));
-    assert_non_null(strstr(said, "until step 10 it learned those of the recordings"));
-    assert_null(strstr(said, "the data are not those"));
+    assert_non_null(strstr(said, "continuing with the mels of "));
+    assert_non_null(strstr(said, "until step 10 the run learned from those of the recordings"));
+    assert_null(strstr(said, "the data have changed"));
     assert_int_equal(j.summary.first_step, 10);
     job_close(&j);
     assert_int_equal(read_lines(folder, "step", "lr", steps, rates, 64), 30);
@@ -254,12 +254,12 @@ static void a_vocoder_goes_on_with_them(void **state)
     assert_true(rates[20] > rates[9] && rates[29] < 0.1 * rates[13]);
     train(parts, from_voice("--max-steps 30 --log-step 1"), (JobOptions){.stop_at = "step 17/30"});
     assert_int_equal(job_try(&j, parts, from_voice("--max-steps 30 --log-step 1"), plain), 0);
-    assert_null(strstr(job_log(&j), "continuing on"));
+    assert_null(strstr(job_log(&j), "continuing with"));
     job_close(&j);
     compare_checkpoints(step_file(folder, 30), step_file(parts, 30), NULL);
     /* Without the option it is said. */
     assert_int_equal(job_try(&j, folder, VOCODER "--max-steps 31", plain), 0);
-    assert_non_null(strstr(job_log(&j), "without --from-voice it goes on with those of the recordings"));
+    assert_non_null(strstr(job_log(&j), "without --from-voice it continues on those of the recordings"));
     job_close(&j);
 }
 
@@ -288,9 +288,10 @@ static void wrong_voices_are_refused(void **state)
     const struct {
         const char *from, *more, *message, *also;
     } cases[] = {
-        {vocoder, "", "--from-voice: ", "holds a vocoder"},
+        {vocoder, "", "--from-voice: ", "is a vocoder"},
         {missing, "", "--from-voice: cannot open ", "nowhere"},
-        {voice, "--n-mels 17", "makes mels with n_mels 16 (mel ", "learns mels with n_mels 17 (mel "},
+        {voice, "--n-mels 17", "makes mels with n_mels 16 (mel ",
+         "is to learn from mels with n_mels 17 (mel "},
         {voice, "--trim-silence true", "recordings with trim_silence false",
          "this run has trim_silence true"},
     };
@@ -308,7 +309,7 @@ static void wrong_voices_are_refused(void **state)
         config_close(&cfg);
     }
     expect_failure(2, ARGS("train", "--data-path", lab.data, "--from-voice", voice),
-                   WORDS("from_voice is ", "network is voice", "for a vocoder"), NULL);
+                   WORDS("from_voice is ", "network is voice", "train a vocoder"), NULL);
 }
 
 int main(void)

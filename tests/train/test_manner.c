@@ -8,7 +8,7 @@
 #define SYMBOLS 6
 
 /* A clip whose inner symbols last 10 frames and whose pitch goes up and down by 1; predicted: lengths and
- * movements of so many times that. The silence at the ends is predicted far too long. */
+ * movements of this many times that. The silence at the ends is predicted far too long. */
 static void add(MannerSums *s, double length, double movement)
 {
     float traits[SYMBOLS * TRAIT_COUNT] = {0}, pitch[SYMBOLS] = {0};

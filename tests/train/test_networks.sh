@@ -17,7 +17,7 @@ verdict the_vocoder_lies_beside_the_voice $?
 verdict info_says_what_it_is $?
 # A vocoder of three steps knows nothing: Griffin-Lim makes the sound, and it is said; asked for, the vocoder does.
 "$bin" synth "hello" --checkpoint "$dir/run" --output "$dir/g.wav" --model-gpu cpu >"$dir/said" 2>&1
-[ $? = 0 ] && grep -q "^Griffin-Lim makes the sound: the copies of the vocoder .* train it longer" "$dir/said" && grep -q "sound: by Griffin-Lim" "$dir/said"
+[ $? = 0 ] && grep -q "^Griffin-Lim makes the sound: copies by the vocoder .* train the vocoder longer" "$dir/said" && grep -q "sound: by Griffin-Lim" "$dir/said"
 verdict a_poor_vocoder_is_not_taken $?
 "$bin" synth "hello" --checkpoint "$dir/run" --vocoder "$dir/run/vocoder" --output "$dir/v.wav" --model-gpu cpu >"$dir/said" 2>&1
 [ $? = 0 ] && ! grep -q "Griffin-Lim makes the sound" "$dir/said" && ! cmp -s "$dir/g.wav" "$dir/v.wav"
@@ -31,7 +31,7 @@ verdict both_have_one_mel $?
 for command in "synth --text hello --output $dir/x.wav" "eval --data-path $dir/data" "align --data-path $dir/data --output $dir/aligned"; do
     # shellcheck disable=SC2086
     "$bin" $command --checkpoint "$dir/run/vocoder" --model-gpu cpu --data-gpu cpu >"$dir/said" 2>&1
-    [ $? = 3 ] && grep -q "holds a vocoder" "$dir/said"
+    [ $? = 3 ] && grep -q "is a vocoder" "$dir/said"
     verdict "${command%% *}_refuses_a_vocoder" $?
 done
 # shellcheck disable=SC2086
@@ -42,7 +42,7 @@ train_vocoder "$dir/plain" --augment-speed 0 && ! grep -q "augment_speed is" "$d
 verdict but_not_against_the_wish_of_its_owner $?
 # shellcheck disable=SC2086
 "$bin" train --network vocoder --data-path "$dir/data" --checkpoint-dir "$dir/run" $small >"$dir/said" 2>&1
-[ $? = 2 ] && grep -q "network voice, which cannot become vocoder" "$dir/said"
+[ $? = 2 ] && grep -q "network voice, which cannot be changed to vocoder" "$dir/said"
 verdict a_folder_keeps_its_network $?
 
 # On two devices: side by side, a process for each.
@@ -84,7 +84,7 @@ done
 mkdir -p "$dir/half/vocoder" && cp "$dir/two"/step-*.safetensors "$dir/half/vocoder"
 # shellcheck disable=SC2086
 "$bin" train --network both --data-path "$dir/data" --checkpoint-dir "$dir/half" $two --quiet >"$dir/said" 2>"$dir/log4"
-[ $? = 2 ] && grep -q "^error: vocoder: .*network voice, which cannot become vocoder" "$dir/log4"
+[ $? = 2 ] && grep -q "^error: vocoder: .*network voice, which cannot be changed to vocoder" "$dir/log4"
 verdict a_failure_has_its_name_and_code $?
 ls "$dir/half"/step-00000003.safetensors >/dev/null 2>&1 && grep -q "^voice done at step 3 of 3" "$dir/said"
 verdict the_other_network_is_trained $?

@@ -462,7 +462,7 @@ static void changed_byte_is_found(void **state)
     assert_int_equal(j.summary.first_step, 4);
     assert_non_null(strstr(job_log(&j), "step-00000006.safetensors"));
     char said[300];
-    snprintf(said, sizeof said, "%.200s", strstr(job_log(&j), "this checkpoint is skipped"));
+    snprintf(said, sizeof said, "%.200s", strstr(job_log(&j), "skipping this checkpoint"));
     printf("%.*s\n", (int)strcspn(said, "\n"), said);
     job_close(&j);
     for (int step = 2; step <= 6; step++)
@@ -494,10 +494,10 @@ static void bad_gradient_is_left_out(void **state)
         assert_int_equal(job_try(&j, ten, more, (JobOptions){.poison_from = 6, .poison_count = 2}), 0);
         assert_int_equal(j.summary.skipped, 2);
         assert_true(isfinite(j.summary.loss));
-        const char *said = strstr(job_log(&j), "step 6 was left out");
+        const char *said = strstr(job_log(&j), "step 6 was skipped");
         assert_non_null(said);
-        assert_non_null(strstr(job_log(&j), "step 7 was left out: its gradient is not finite"));
-        assert_null(strstr(job_log(&j), "step 8 was left out"));
+        assert_non_null(strstr(job_log(&j), "step 7 was skipped: its gradient is not finite"));
+        assert_null(strstr(job_log(&j), "step 8 was skipped"));
         int events = read_lines(ten, "skipped", "text", steps, values, 8);
         assert_int_equal(events, 2);
         assert_true(steps[0] == 6 && steps[1] == 7);
@@ -561,7 +561,7 @@ static void other_batch_size_goes_on(void **state)
         train(folder, "--batch-size 2 --log-step 1", (JobOptions){.stop_at = "step 5/20"});
     assert_int_equal(job_try(&j, folder, "--batch-size 8", plain), 0);
     assert_true(j.summary.first_step == part.step && j.summary.step == 20 && isfinite(j.summary.loss));
-    const char *said = strstr(job_log(&j), "a batch was 2 clips and is 8 now: what is left of epoch 0");
+    const char *said = strstr(job_log(&j), "a batch had 2 clips and has 8 now: the rest of epoch 0");
     assert_non_null(said);
     printf("%.*s\n", (int)strcspn(said, "\n"), said);
     job_close(&j);

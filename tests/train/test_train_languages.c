@@ -122,7 +122,7 @@ static void a_speaker_speaks_both_languages(void **state)
     /* What it was never trained on. */
     speaks(c, folder, "la la la", LIST("--language", "fr"), 2,
            "never trained on the language 'fr': it speaks de, en");
-    speaks(c, folder, "ля ля ля", NULL, 2, "Cyrillic letters: it speaks de, en");
+    speaks(c, folder, "ля ля ля", NULL, 2, "Cyrillic script: it speaks de, en");
     speaks(c, folder, "la la la", LIST("--language", "fr", "--force-language"), 0, NULL);
     /* Exported it is the same. */
     Run r;
@@ -274,10 +274,10 @@ static void older_files_go_on(void **state)
     trains(c, folder, 6, NULL, 0, NULL);
     trains(c, older, 6, NULL, 0, "resuming from");
     assert_true(compare_checkpoints(step_file(folder, 6), step_file(older, 6), NULL) > 50);
-    /* On two languages it goes on with the network it has. */
+    /* On two languages it continues with the network it has. */
     Corpus other = *c;
     make_corpus(&other, "de", "en", NULL);
-    trains(&other, older, 7, NULL, 0, "began without telling them apart");
+    trains(&other, older, 7, NULL, 0, "cannot tell languages apart");
     expect_languages(step_file(older, 7), 0, "\"en\", \"de\"");
     speaks(c, older, "la la la", LIST("--language", "de"), 0, NULL);
 }

@@ -1,11 +1,11 @@
 /* test_train_moments.c - `myxtts train` killed, stopped and left by its readers at random moments, and on a
  * disk that is full from any write on: the newest complete checkpoint is always there, and what is trained in
  * the end is, bit by bit, what an undisturbed run gives. 15 moments and some writes; MYXTTS_LONG=1: 1,000
- * moments and every write. MYXTTS_MOMENTS=N: so many moments. */
+ * moments and every write. MYXTTS_MOMENTS=N: this many moments. */
 #include "support/train_process.h"
 
 #define STEPS 600
-#define SAMPLED 25 /* one moment of so many is followed to the end on its own */
+#define SAMPLED 25 /* one moment of this many is followed to the end on its own */
 
 /* ---- moments ---- */
 

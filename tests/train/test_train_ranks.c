@@ -272,7 +272,7 @@ static void count_clips(const Seen *list, int count, int64_t steps)
     assert_true(epochs > 1 && of_first > 8);
 }
 
-/* Said outright, since a run that is killed before its first checkpoint begins anew with other ranks. */
+/* Said outright, since a run that is killed before its first checkpoint starts again with other ranks. */
 static const char *const whole_batch[] = {"--log-step", "1", "--batch-size", "2", "--global-batch-size",
                                           "8",          NULL};
 

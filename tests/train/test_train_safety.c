@@ -129,7 +129,7 @@ static void a_validation_without_clips_is_none(void **state)
     snprintf(away, sizeof away, "%s/away", c->data);
     assert_int_equal(rename(path, away), 0);
     run_wait(&r, 120);
-    expect(&r, 0, "could load only 0 of 2 clips: it does not count");
+    expect(&r, 0, "could load only 0 of 2 clips and does not count");
     json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
     assert_true(json_number_value(json_object_get(o, "best_loss")) > 0);
     assert_true(json_integer_value(json_object_get(o, "best_step")) < 1500);
@@ -169,7 +169,7 @@ static void going_back_keeps_the_best(void **state)
                                       "--keep-checkpoints", "9", "--resume", step_file(folder, 20), NULL},
                 NULL);
     run_wait(&r, 120);
-    expect(&r, 0, "going back to step 20; the best stays step");
+    expect(&r, 0, "going back to step 20; the best checkpoint is still step");
     run_free(&r);
     assert_int_equal(best_step(folder), best);
 }

@@ -1,5 +1,5 @@
 /* test_train_shares.c - a batch that is worked on in parts teaches the same as the whole one: losses,
- * repeated runs, and runs that go on with other parts. MYXTTS_LONG=1: 100 steps. The network is small: in
+ * repeated runs, and runs that continue with other parts. MYXTTS_LONG=1: 100 steps. The network is small: in
  * a larger one two alignments of a clip are sooner or later equally good, rounding chooses, and the losses
  * jump; a learning rate that is 1e-7 higher makes them jump likewise. */
 #include "support/train_testing.h"
@@ -89,10 +89,10 @@ static void other_parts_go_on(void **state)
         const char *options, *stop, *said;
     } runs[] = {
         {"--batch-size 16", "step 5/20", NULL},
-        {"--batch-size 8 --global-batch-size 16", "step 9/20", "the run's batch is 16 clips: 2 x 8\n"},
-        {"--batch-size 4 --global-batch-size 16", "step 14/20", "the run's batch is 16 clips: 4 x 4\n"},
+        {"--batch-size 8 --global-batch-size 16", "step 9/20", "this run has batches of 16 clips: 2 x 8\n"},
+        {"--batch-size 4 --global-batch-size 16", "step 14/20", "this run has batches of 16 clips: 4 x 4\n"},
         {"--batch-size 6 --global-batch-size 16", "step 17/20",
-         "the run's batch is 16 clips: at most 3 x 6\n"},
+         "this run has batches of 16 clips: at most 3 x 6\n"},
         {"--batch-size 16 --global-batch-size 16", NULL, NULL}};
     const char *whole = new_folder(), *parts = new_folder();
     train(whole, VOICE "--batch-size 16", plain);
@@ -104,7 +104,7 @@ static void other_parts_go_on(void **state)
             fail_msg("%s", j.err.msg);
         if (runs[i].said && !strstr(job_log(&j), runs[i].said))
             fail_msg("%s does not say %s", job_log(&j), runs[i].said);
-        assert_null(strstr(job_log(&j), "drawn anew"));
+        assert_null(strstr(job_log(&j), "shuffled again"));
         job_close(&j);
     }
     double losses = furthest(whole, parts, "step", 20, 1);
@@ -119,13 +119,13 @@ static void the_batch_is_kept(void **state)
     Job j;
     train(folder, VOICE "--batch-size 4 --global-batch-size 8 --max-steps 3", plain);
     assert_int_equal(job_try(&j, folder, VOICE "--batch-size 4 --max-steps 5", plain), 0);
-    assert_non_null(strstr(job_log(&j), "the run's batch is 8 clips: 2 x 4\n"));
+    assert_non_null(strstr(job_log(&j), "this run has batches of 8 clips: 2 x 4\n"));
     job_close(&j);
     assert_int_equal(job_try(&j, folder, VOICE "--batch-size 2 --max-steps 7", plain), 0);
-    const char *said = strstr(job_log(&j), "a batch was 8 clips and is 2 now");
+    const char *said = strstr(job_log(&j), "a batch had 8 clips and has 2 now");
     assert_non_null(said);
     printf("%.*s\n", (int)strcspn(said, "\n"), said);
-    assert_null(strstr(job_log(&j), "the run's batch"));
+    assert_null(strstr(job_log(&j), "this run has batches"));
     job_close(&j);
     assert_int_equal(job_try(&j, folder, VOICE "--batch-size 2 --max-steps 9", plain), 0);
     assert_null(strstr(job_log(&j), "now"));

@@ -111,16 +111,16 @@ static void the_checkpoint_says_what_it_is(void **state)
     checkpoint_close(&v);
 }
 
-/* What the run cannot go on with, or does not fit, is said before anything is written. */
+/* What the run cannot continue with, or does not fit, is said before anything is written. */
 static void wrong_beginnings_are_refused(void **state)
 {
     static const struct {
         const char *first, *then, *message;
     } cases[] = {
-        {"", VOCODER, "network voice, which cannot become vocoder"},
-        {VOCODER, "", "network vocoder, which cannot become voice"},
-        {VOCODER, VOCODER "--vocoder-dim 24", "vocoder_dim 16, which cannot become 24"},
-        {VOCODER, VOCODER "--n-mels 17", "n_mels 16, which cannot become 17"},
+        {"", VOCODER, "network voice, which cannot be changed to vocoder"},
+        {VOCODER, "", "network vocoder, which cannot be changed to voice"},
+        {VOCODER, VOCODER "--vocoder-dim 24", "vocoder_dim 16, which cannot be changed to 24"},
+        {VOCODER, VOCODER "--n-mels 17", "n_mels 16, which cannot be changed to 17"},
     };
     for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
         const char *folder = new_folder();

@@ -268,7 +268,7 @@ static void later_steps_of_another_run_stay(void **state)
         assert_true(submit(w, c, step, 0) == 0 && checkpoint_writer_wait(w) == 0);
     assert_string_equal(folder_names(&s->f),
                         "step-00000120.safetensors step-00000400.safetensors step-00000500.safetensors ");
-    assert_logged(s, "step-00000500.safetensors, from a run that was further than step 110");
+    assert_logged(s, "step-00000500.safetensors, from a run that got further than step 110");
     checkpoint_writer_close(w);
     free(c);
 }
@@ -365,7 +365,7 @@ static void the_right_checkpoint_is_found(void **state)
     assert_int_equal(find(s, "auto"), 500);
     assert_logged(s, "step-300000000.safetensors is not a safetensors file: it is a folder");
     assert_logged(s, "step-300000001.safetensors is not a safetensors file: it is empty");
-    assert_logged(s, "step-99999999.safetensors cannot be read: it is cut off");
+    assert_logged(s, "step-99999999.safetensors: it is cut off");
     damage(&s->f, "step-00000500.safetensors");
     assert_int_equal(find(s, "auto"), ERR_DAMAGED);
     assert_int_equal(find(s, dir), ERR_DAMAGED);
@@ -439,7 +439,7 @@ static void a_full_disk_keeps_the_old_one(void **state)
     print_message("%d writes on a full disk, %d with room\n", full, enough);
     assert_true(full > 3 && enough > 3);
     assert_logged(s, "checkpoint at step 2 was not written: cannot write ");
-    assert_logged(s, "No space left on device; training goes on, the last good one is ");
+    assert_logged(s, "No space left on device; training continues, the last good checkpoint is ");
     assert_logged(
         s, "step-00000001.safetensors\n  hint: free some space, or put the checkpoints on another disk");
     free(c);
@@ -457,7 +457,7 @@ static void a_read_only_disk_is_said(void **state)
     assert_int_equal(submit(w, c, 2, 1), 0);
     assert_int_equal(checkpoint_writer_wait(w), ERR_IO);
     assert_int_equal(checkpoint_writer_wait(w), ERR_IO); /* of the last job, as often as asked */
-    assert_logged(s, "Read-only file system; training goes on, the last good one is ");
+    assert_logged(s, "Read-only file system; training continues, the last good checkpoint is ");
     checkpoint_writer_close(w);
     checkpoint_writer_close(writer(s, 2));
     assert_logged(s, "cannot be written to (Read-only file system)");
@@ -651,7 +651,7 @@ static void a_folder_of_somebody_else(void **state)
     assert_int_equal(last_said(&c, "good", 1), 1);
     assert_logged(s, "cannot be written to (Permission denied)");
     assert_logged(s, "checkpoint at step 4 was not written: cannot create ");
-    assert_logged(s, "the last good one is ");
+    assert_logged(s, "the last good checkpoint is ");
     assert_string_equal(folder_names(&s->f), "step-00000001.safetensors ");
     buf_free(&c.text);
 }

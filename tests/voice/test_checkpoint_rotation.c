@@ -155,7 +155,7 @@ static void without_a_step_the_best_is_used(void **state)
     file_put_byte(folder_file(&s->f, "step-00000020.safetensors"), 5000, 0x5A);
     assert_int_equal(find(s, "auto"), 10);
     assert_logged(s, "none of the 2 checkpoints in ");
-    assert_logged(s, "best.safetensors is used instead");
+    assert_logged(s, "best.safetensors instead");
     unlink(folder_file(&s->f, "step-00000010.safetensors"));
     unlink(folder_file(&s->f, "step-00000020.safetensors"));
     assert_int_equal(find(s, "auto"), 10);
@@ -201,8 +201,8 @@ static void what_cannot_be_removed_is_said(void **state)
     assert_int_equal(write_step(s, 2, 0), 0);
     assert_int_equal(write_step(s, 3, 0), 0);
     assert_int_equal(write_step(s, 4, 0), 0);
-    assert_logged(s, "step-00000002.safetensors was removed to make room");
-    assert_null(strstr(s->log_text.data, "step-00000001.safetensors was removed"));
+    assert_logged(s, "removed step-00000002.safetensors to make room");
+    assert_null(strstr(s->log_text.data, "removed step-00000001.safetensors"));
     assert_int_equal(rmdir(folder_file(&s->f, old)), 0);
 }
 
@@ -217,7 +217,7 @@ static void old_ones_make_room(void **state)
         assert_int_equal(find(s, "auto"), step);
         assert_int_equal(find(s, "best"), step < 7 ? 1 : 7);
     }
-    assert_logged(s, "the disk is full: step-00000002.safetensors was removed to make room");
+    assert_logged(s, "the disk is full: removed step-00000002.safetensors to make room");
     /* One is not enough for a second: the first stays. */
     checkpoint_writer_close(s->w);
     s->w = NULL;
@@ -296,7 +296,7 @@ static void what_is_set_aside_comes_back(void **state)
     assert_int_equal(write_step(s, 2, 0), 0);
     assert_string_equal(folder_names(&s->f), "step-00000002.safetensors ");
     assert_string_equal(folder_names(&aside), "");
-    assert_logged(s, "the disk is full: step-00000001.safetensors was removed to make room");
+    assert_logged(s, "the disk is full: removed step-00000001.safetensors to make room");
     unsetenv("TMPDIR");
     folder_remove(&aside);
 }
@@ -353,7 +353,7 @@ static void room_is_looked_for_before_a_run(void **state)
     /* The newest is never given for it. */
     assert_int_equal(checkpoint_writer_room(s->w, 3, 200000, &err), ERR_NOSPACE);
     assert_string_equal(folder_names(&s->f), "step-00000003.safetensors ");
-    assert_non_null(strstr(err.msg, "a checkpoint takes 0.2 MB, and"));
+    assert_non_null(strstr(err.msg, "a checkpoint takes 0.2 MB, but"));
     assert_non_null(strstr(err.msg, "0.1 MB are missing"));
 }
 

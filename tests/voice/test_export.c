@@ -302,7 +302,7 @@ static void info_shows_what_others_have_to_know(void **state)
     Run r;
     run_program(&r, "info", "--checkpoint", at("half.safetensors"));
     const char *said = (const char *)r.stdout_text.data;
-    assert_true(strstr(said, "CC0-1.0") && strstr(said, "tones of a test") && strstr(said, "weights alone"));
+    assert_true(strstr(said, "CC0-1.0") && strstr(said, "tones of a test") && strstr(said, "weights only"));
     run_free(&r);
     /* Exporting an exported file keeps what is not given anew. */
     json_decref(run_json(ARGS("export", "--checkpoint", at("half.safetensors"), "--output",
@@ -405,13 +405,13 @@ static void wrong_use_gets_a_sentence(void **state)
     expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", file, "--precision", "int8"),
                    WORDS("int8", "bf16", "float32"), file);
     expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", step),
-                   WORDS("a name that training gives its checkpoints"), NULL);
+                   WORDS("a name that training uses for checkpoints"), NULL);
     expect_failure(3, ARGS("export", "--checkpoint", at("nothing"), "--output", file), WORDS("nothing"),
                    file);
     expect_failure(3, ARGS("export", "--checkpoint", lab.folder, "--output", at("no/where.safetensors")),
                    WORDS("no/where.safetensors"), NULL);
     expect_failure(3, ARGS("export", "--checkpoint", lab.folder, "--output", file, "--vocoder", lab.folder),
-                   WORDS("holds a voice, but no vocoder", "train --network vocoder"), file);
+                   WORDS("has a voice, but no vocoder", "train --network vocoder"), file);
     assert_true(size_of(step) > 0);
 }
 

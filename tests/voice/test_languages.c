@@ -147,8 +147,8 @@ static void what_was_never_learned_is_refused(void **state)
         {"fr", NULL, 0, ERR_LANGUAGE, "'fr'"},
         {"fr", "Bonjour.", 1, 0, NULL},
         {"no such thing at all", "Hm.", 0, ERR_LANGUAGE, "'no such"},
-        {NULL, "Доброе утро", 0, ERR_LANGUAGE, "Cyrillic letters: it speaks de, en"},
-        {"de", "Доброе утро", 0, ERR_LANGUAGE, "Cyrillic letters"},
+        {NULL, "Доброе утро", 0, ERR_LANGUAGE, "Cyrillic script: it speaks de, en"},
+        {"de", "Доброе утро", 0, ERR_LANGUAGE, "Cyrillic script"},
         {NULL, "Доброе утро", 1, 0, NULL},
         {NULL, "Мир means peace and world.", 0, 0, NULL},
     };

@@ -190,7 +190,7 @@ static void every_cut_is_found(void **state)
     }
     buf_add(&b, "\0", 1);
     file_put(path, b.data, b.size);
-    assert_refused(path, ERR_FORMAT, "1 bytes behind its last tensor");
+    assert_refused(path, ERR_FORMAT, "1 bytes after its last tensor");
     buf_free(&b);
 }
 
@@ -207,13 +207,13 @@ static void foreign_files_get_a_sentence(void **state)
         {"\x89HDF\r\n\x1a\n\0\0\0\0", 12, "HDF5"},
         {"RIFF\x24\x10\0\0WAVEfmt ", 16, "a WAV file"},
         {"{\"model\": \"nano\", \"step\": 3}", 28, "JSON"},
-        {"Once upon a time there was a voice.\n", 36, "a text"},
-        {"# README\nhello\n", 15, "a text"},
-        {"hi\n", 3, "a text"},
+        {"Once upon a time there was a voice.\n", 36, "looks like"},
+        {"# README\nhello\n", 15, "looks like"},
+        {"hi\n", 3, "looks like"},
         {"\0\0\0", 3, "only 3 bytes"},
         {"\0\0\0\0\0\0\0\0{}      ", 16, "a header of 0 bytes"},
         {"\xff\xff\xff\xff\xff\xff\xff\xff", 8, "a header of 18446744073709551615 bytes"},
-        {"\x08\0\0\0\0\0\0\0abcdefgh", 16, "no JSON"},
+        {"\x08\0\0\0\0\0\0\0abcdefgh", 16, "not JSON"},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         const char *path = folder_file(*state, "foreign");
@@ -257,36 +257,36 @@ static void wrong_headers_get_a_sentence(void **state)
         const char *part;
     } cases[] = {
         {X("F32", "[2]", "[0,8]") "}", 7, "cut off"},
-        {X("F32", "[2]", "[0,8]") "}", 9, "1 bytes behind"},
+        {X("F32", "[2]", "[0,8]") "}", 9, "1 bytes after"},
         {X("F32", "[2]", "[4,12]") "}", 12, "4 bytes before its tensor 'x'"},
-        {X("F32", "[2]", "[0,8]") Y("[2]", "[4,12]") "}", 12, "lie over each other"},
-        {X("F32", "[2]", "[0,8]") Y("[2]", "[0,8]") "}", 8, "lie over each other"},
+        {X("F32", "[2]", "[0,8]") Y("[2]", "[4,12]") "}", 12, "overlap"},
+        {X("F32", "[2]", "[0,8]") Y("[2]", "[0,8]") "}", 8, "overlap"},
         {X("F32", "[2]", "[0,8]") Y("[1]", "[12,16]") "}", 16, "4 bytes before its tensor 'y'"},
-        {X("F32", "[3]", "[0,8]") "}", 8, "do not go with its type F32"},
-        {X("BF16", "[2]", "[0,8]") "}", 8, "do not go with its type BF16"},
+        {X("F32", "[3]", "[0,8]") "}", 8, "does not match its type F32"},
+        {X("BF16", "[2]", "[0,8]") "}", 8, "does not match its type BF16"},
         {X("F32", "[-2]", "[0,8]") "}", 8, "not made of numbers"},
         {X("F32", "[2.0]", "[0,8]") "}", 8, "not made of numbers"},
         {X("F32", "[\"2\"]", "[0,8]") "}", 8, "not made of numbers"},
         {X("F32", "[1,1,2,1,1]", "[0,8]") "}", 8, "5 dimensions"},
-        {X("F32", "[9223372036854775807,9223372036854775807]", "[0,8]") "}", 8, "do not go with"},
-        {X("F32", "[4611686018427387904,4]", "[0,0]") "}", 0, "do not go with"},
-        {X("F32", "[2]", "[8,0]") "}", 8, "no range"},
-        {X("F32", "[2]", "[-8,0]") "}", 8, "no range"},
+        {X("F32", "[9223372036854775807,9223372036854775807]", "[0,8]") "}", 8, "does not match"},
+        {X("F32", "[4611686018427387904,4]", "[0,0]") "}", 0, "does not match"},
+        {X("F32", "[2]", "[8,0]") "}", 8, "not a range"},
+        {X("F32", "[2]", "[-8,0]") "}", 8, "not a range"},
         {X("F32", "[2]", "[0,8,8]") "}", 8, "does not describe a tensor"},
         {X("F32", "[2]", "[0]") "}", 8, "does not describe a tensor"},
         {X("F32", "[2]", "8") "}", 8, "does not describe a tensor"},
         {X("F32", "2", "[0,8]") "}", 8, "does not describe a tensor"},
         {X("F32", "[2]", "[0,99999999999999999999]") "}", 8, "not JSON"},
-        {X("F33", "[2]", "[0,8]") "}", 8, "'F33', which is not known"},
+        {X("F33", "[2]", "[0,8]") "}", 8, "the unknown type 'F33'"},
         {X("F32\\u001b[2J", "[2]", "[0,8]") "}", 8, "F32?[2J"},
         {X("F32", "[2]", "[0,8]") ",\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8,
          "not JSON: duplicate"},
         {"{\"x\":{\"dtype\":\"F32\",\"data_offsets\":[0,8]}}", 8, "does not describe a tensor"},
         {"{\"x\":3}", 0, "does not describe a tensor"},
-        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[[2]],\"data_offsets\":[0,8]}}", 8, "nested 4 deep"},
-        {"{\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}", 0, "nested 31 deep"},
-        {"{\"__metadata__\":{\"a\":1}}", 0, "'a' of its __metadata__ is not a text"},
-        {"{\"__metadata__\":[]}", 0, "not a map"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[[2]],\"data_offsets\":[0,8]}}", 8, "nested 4 levels deep"},
+        {"{\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}", 0, "nested 31 levels deep"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, "'a' of its __metadata__ is not a string"},
+        {"{\"__metadata__\":[]}", 0, "not an object"},
         {"{\"__metadata__\":{\"a\":\"\xff\"}}", 0, "not JSON"},
         {"{\"__metadata__\":{}", 0, "not JSON"},
         {"{\"__metadata__\":{}} x", 0, "not JSON"},
@@ -305,7 +305,7 @@ static void wrong_headers_get_a_sentence(void **state)
     for (int i = 0; i < 1000000; i++)
         buf_add(&deep, "[", 1);
     put_file(path, deep.data, deep.size, 0);
-    assert_refused(path, ERR_FORMAT, "nested 1000001 deep");
+    assert_refused(path, ERR_FORMAT, "nested 1000001 levels deep");
     buf_free(&deep);
 }
 

@@ -73,7 +73,7 @@ static int take(void *arg, float *samples, int64_t count, Err *err)
     return c->pieces == c->stop_at ? ERR_STOPPED : 0;
 }
 
-/* With so many rounds behind it. Returns the largest difference. */
+/* With this many rounds behind it. Returns the largest difference. */
 static double compare_pieces(Lab *lab, int rounds)
 {
     static const int64_t lengths[] = {2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 200, 700};

@@ -45,7 +45,7 @@ ends_with synth_takes_ssml_as_words 0 "${synth[@]}" --text-format plain --output
 ends_with broken_ssml_is_an_error 3 "${synth[@]}" --output "$dir/marked.wav" --overwrite "<speak>Hello"
 log_has it_has_line_and_column 'line 1, column 1: the element <speak> is not closed'
 ends_with ssml_without_speak_is_an_error 3 "${synth[@]}" --ssml --output "$dir/marked.wav" --overwrite "Hello"
-log_has it_says_how_ssml_begins 'begins with <speak>'
+log_has it_says_how_ssml_begins 'starts with <speak>'
 ends_with an_unknown_text_format_is_wrong_use 2 "${synth[@]}" --text-format rtf --output "$dir/marked.wav" --overwrite "Hello"
 
 # ---- the place is looked at before the voice is ----
@@ -70,11 +70,11 @@ cp "$run/best.safetensors" "$mine/a.safetensors" 2>/dev/null || cp "$run"/step-*
 gl=("$bin" vocode --vocoder griffin_lim --iterations 1 --model-gpu cpu)
 refused() { ends_with "$1" 2 "${@:2}"; } # name, command...
 refused vocode_into_its_own_folder "${gl[@]}" "$mine/a.wav" "$mine/b.wav" --output "$mine"
-log_has it_says_what_is_read 'would replace what is read, .*mine/[ab]\.wav'
+log_has it_says_what_is_read 'would overwrite the input, .*mine/[ab]\.wav'
 refused vocode_onto_a_table "${gl[@]}" "$mine/a.wav" --output "$mine/metadata.csv"
 refused mel_onto_its_clip "$bin" mel "$mine/a.wav" --output "$mine/a.wav"
 refused a_picture_onto_a_clip "$bin" mel "$mine/a.wav" --png "$mine/b.wav"
-log_has it_says_how '--overwrite replaces it'
+log_has it_says_how 'add --overwrite to replace it'
 refused a_picture_onto_a_table "${synth[@]}" --text Hi --output "$dir/x.wav" --png "$mine/metadata.csv"
 refused speech_onto_its_reference "${synth[@]}" --text Hi --reference "$mine/a.wav" --output "$mine/a.wav"
 refused two_outputs_of_one_name "${synth[@]}" --text Hi --output "$dir/y.wav" --png "$dir/y.wav"

@@ -80,7 +80,7 @@ static void synth_takes_the_vocoder_of_the_run(void **state)
     assert_true(json_number_value(json_object_get(o, "first_sound_seconds")) > 0);
     int64_t frames = json_integer_value(json_object_get(o, "frames")), n;
     int rate;
-    /* Two sentences of so many frames, a pause between them. */
+    /* Two sentences of this many frames, a pause between them. */
     free(read_samples(own, &n, &rate));
     assert_int_equal(n, (frames - 2) * 100 + (int64_t)(0.2 * 8000));
     assert_int_equal(rate, 8000);
@@ -175,9 +175,9 @@ static void vocoders_that_do_not_fit_get_a_sentence(void **state)
     expect_failure(3,
                    ARGS("synth", "--checkpoint", lab.run, "--text", "old", "--output", out, "--vocoder",
                         path_of(run, "best.safetensors")),
-                   WORDS("holds a voice, but no vocoder"), NULL);
+                   WORDS("has a voice, but no vocoder"), NULL);
     expect_failure(3, ARGS("synth", "--checkpoint", lab.vocoder, "--text", "old", "--output", out),
-                   WORDS("holds a vocoder", "--vocoder"), NULL);
+                   WORDS("is a vocoder", "--vocoder"), NULL);
     assert_true(access(out, F_OK) != 0);
     /* A training that has only begun. */
     json_t *o =

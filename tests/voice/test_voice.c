@@ -468,7 +468,7 @@ static void wrong_use_gets_a_sentence(void **state)
     expect_failure(2, ARGS("synth", "--checkpoint", lab.folder, "--output", out), WORDS("--text"));
     expect_failure(
         2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--text-file", "b", "--output", out),
-        WORDS("one of"));
+        WORDS("synth needs"));
     expect_failure(
         2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--output", out, "--iterations", "many"),
         WORDS("many"));
@@ -538,7 +538,7 @@ static void eval_gives_what_training_saw(void **state)
         json_decref(o);
         run_free(&r);
     }
-    /* Other data: all of it, where nothing is held out; and its own statistics are not used. */
+    /* Other data: all of it, if nothing is held out; and its own statistics are not used. */
     Run r;
     run_program(&r, "eval", "--checkpoint", lab.folder, "--data-path", lab.c->data, "--cache-dir",
                 path_of(lab.c->root, "cache2"), "--val-split", "0", "--clips", "0", "--json");

@@ -90,11 +90,11 @@ static void wrong_entries_have_a_line(void **state)
 {
     static const struct {
         const char *text, *says;
-    } cases[] = {{"a\tb\nword\n", "names.tsv:2: there is no TAB"},
-                 {"\tb\n", "names.tsv:1: there is no word"},
-                 {"a\t\t# b\n", "names.tsv:1: there is no pronunciation"},
-                 {"# x\n\na\tʃ\nb\tpʘ𝄞\n", "names.tsv:4: 𝄞 (U+1D11E) is no symbol"},
-                 {"a\tb\tmiddle\n", "names.tsv:1: what follows the pronunciation"},
+    } cases[] = {{"a\tb\nword\n", "names.tsv:2: the TAB between"},
+                 {"\tb\n", "names.tsv:1: the word before the TAB is missing"},
+                 {"a\t\t# b\n", "names.tsv:1: the pronunciation after the TAB is missing"},
+                 {"# x\n\na\tʃ\nb\tpʘ𝄞\n", "names.tsv:4: 𝄞 (U+1D11E) is not a symbol"},
+                 {"a\tb\tmiddle\n", "names.tsv:1: only `first`, `last`"},
                  {"a\tb\xFF\n", "names.tsv:1: the line is not valid UTF-8"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Err err = {0};
@@ -386,14 +386,15 @@ static void a_wrong_section_is_told_by_its_line(void **state)
     (void)state;
     static const struct {
         const char *text, *message;
-    } cases[] = {{"a\tb\n%language\n", "names.tsv:2: the line is no beginning of a section"},
-                 {"%language tok words\n", "names.tsv:1: the line is no beginning"},
-                 {"%language tok lexicon more\n", "names.tsv:1: the line is no beginning"},
-                 {"%letters\na\ta\n", "names.tsv:1: letters belong to a language"},
-                 {"%language tok lexicon\n%letters\nabc\n", "names.tsv:3: a rule for letters is"},
-                 {"%language tok lexicon\n%letters\na\t\xE2\x98\x83\n", "names.tsv:3: U+2603 is no symbol"},
-                 {"%language tok lexicon\nword\n", "names.tsv:2: there is no TAB"},
-                 {"%other\n", "names.tsv:1: there is no TAB"}};
+    } cases[] = {
+        {"a\tb\n%language\n", "names.tsv:2: this does not start a section"},
+        {"%language tok words\n", "names.tsv:1: this does not start"},
+        {"%language tok lexicon more\n", "names.tsv:1: this does not start"},
+        {"%letters\na\ta\n", "names.tsv:1: letter rules are only for"},
+        {"%language tok lexicon\n%letters\nabc\n", "names.tsv:3: a letter rule is"},
+        {"%language tok lexicon\n%letters\na\t\xE2\x98\x83\n", "names.tsv:3: U+2603 is not a symbol"},
+        {"%language tok lexicon\nword\n", "names.tsv:2: the TAB between"},
+        {"%other\n", "names.tsv:1: the TAB between"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Config cfg;
         Err err = {0};

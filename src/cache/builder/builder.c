@@ -40,7 +40,7 @@ static int verify_old(Builder *b, Err *err)
     return 0;
 }
 
-/* An old state that is missing or damaged as a whole is no error: everything is built anew. */
+/* An old state that is missing or wholly damaged is not an error: everything is rebuilt. */
 static int open_old(Builder *b, Err *err)
 {
     Err why = {0};
@@ -48,7 +48,7 @@ static int open_old(Builder *b, Err *err)
     if (rc == ERR_MISSING)
         return 0;
     if (rc == ERR_DAMAGED || rc == ERR_FORMAT) {
-        log_warn(b->p->log, "%s; the %s cache is put together anew", why.msg, b->producer->store);
+        log_warn(b->p->log, "%s; the %s cache is put together again", why.msg, b->producer->store);
         b->report->damaged++;
         return 0;
     }
@@ -142,7 +142,7 @@ static const FileStamp *new_stamp(const Builder *b, const Source *s)
     return b->producer->from_audio ? &s->stamp : NULL;
 }
 
-/* One that needs no work. */
+/* An utterance that needs no work. */
 static int place_reused(Builder *b, size_t i, Err *err)
 {
     const Source *s = &b->sources[i];
@@ -169,7 +169,7 @@ static int place_told(Builder *b, size_t i, int member, SharePiece *piece, Err *
     char name[128];
     IndexEntry e;
     if (!told_next(piece, &t, &data) || t.utterance != i)
-        return err_set(err, ERR_DATA, "%s has nothing to say about %.*s, which it was to prepare",
+        return err_set(err, ERR_DATA, "%s reported nothing about %.*s, which it had to prepare",
                        share_name(b->p->share, member, name, sizeof name), (int)u->id.n, u->id.p);
     if (t.reason != REJECT_NONE)
         return preparation_reject_told(b->p, &t, data, err);
@@ -241,8 +241,9 @@ int builder_place(Builder *b, Produced *r, Err *err)
     /* No fault of the recording. */
     if (r->reason == REJECT_NO_MEMORY) {
         err_set(err, ERR_NOMEM, "%.*s: %s", (int)u->id.n, u->id.p, r->detail);
-        return err_hint(err, "end other programs, or raise the limit (ulimit -v); fewer workers take less: "
-                             "--num-workers 1");
+        return err_hint(
+            err,
+            "stop other programs, or raise the limit (ulimit -v); fewer workers need less: --num-workers 1");
     }
     /* A rejection that may be bad luck leaves no trace in the store. */
     if (r->reason != REJECT_NONE && !accept_is_lasting(r->reason)) {
@@ -282,7 +283,7 @@ static RejectReason judge_entry(const Builder *b, const StoreEntry *e, char *det
     return e->status < REJECT_COUNT ? (RejectReason)e->status : REJECT_AUDIO_UNREADABLE;
 }
 
-/* Rejects the utterances that have a record and are not used all the same; marks the others as accepted. */
+/* Rejects the utterances that have a record but are not used; marks the others as accepted. */
 static int pass_on_rejections(Builder *b, Buf *passed_on, Err *err)
 {
     uint64_t next = 0, n = store_build_count(b->build);
@@ -290,7 +291,7 @@ static int pass_on_rejections(Builder *b, Buf *passed_on, Err *err)
     b->accepted = mem_calloc(n, 1);
     if (!b->accepted)
         return err_set(err, ERR_NOMEM, "no memory for %llu clips", (unsigned long long)n);
-    /* Entries have the order of the utterances; an utterance without one is passed over. */
+    /* Entries have the order of the utterances; an utterance without a record is skipped. */
     for (size_t i = 0; i < b->p->dataset->count && next < n && !rc; i++) {
         const Utterance *u = &b->p->dataset->utterances[i];
         char detail[MOST_DETAIL + 12];
@@ -336,7 +337,7 @@ static int choose_place(Builder *b, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     if (strcmp(b->dir, b->p->dir) == 0 || file_exists(b->dir) || b->p->read_only)
         return 0;
-    log_info(b->p->log, "the %s cache in %s was made with other settings and stays; the new one is in %s",
+    log_info(b->p->log, "the %s cache in %s was made with other settings and is kept; the new one is in %s",
              b->producer->store, b->p->dir, b->dir);
     return file_make_dirs(b->dir, err);
 }
@@ -350,10 +351,10 @@ static int check_writable(const Builder *b, Err *err)
         missing += b->old && b->sources[b->work[i]].number < 0;
     if (!b->p->read_only || !missing)
         return 0;
-    err_set(err, ERR_IO, "the cache folder %s cannot be written to, and its %s cache lacks %zu of %zu clips",
+    err_set(err, ERR_IO, "cannot write to the cache folder %s, whose %s cache lacks %zu of %zu clips",
             b->p->dir, b->producer->store, missing, b->p->dataset->count);
-    return err_hint(err, "have its owner run `myxtts prepare` with the same options, or choose another place "
-                         "with --cache-dir");
+    return err_hint(err, "have its owner run `myxtts prepare` with the same options, or choose another "
+                         "folder with --cache-dir");
 }
 
 /* The old state and the place of the new one are the leader's business. */

@@ -166,7 +166,7 @@ static int read_plan(Builder *b, const Buf *plan, Err *err)
     memcpy(&head, plan->data, sizeof head);
     if (head.work > b->p->dataset->count ||
         plan->size != sizeof head + parts * sizeof part + head.work * sizeof(PlanWork))
-        return err_set(err, ERR_DATA, "the plan of the %s cache is not for this dataset", b->producer->store);
+        return err_set(err, ERR_DATA, "the plan of the %s cache is for another dataset", b->producer->store);
     memcpy(&part, plan->data + at + (size_t)b->p->share->rank * sizeof part, sizeof part);
     at += parts * sizeof part;
     b->work_count = head.work;
@@ -269,8 +269,8 @@ static int wait_for_index(Builder *b, uint64_t expected, Err *err)
             return err_set(err, ERR_RANKS, "another rank has failed");
         if (clock_now() > end)
             return err_set(err, ERR_IO,
-                           "the new index of the %s cache in %s cannot be seen here after %d s, though "
-                           "another rank has written it",
+                           "the new index of the %s cache in %s, written by another rank, is still not "
+                           "visible here after %d s",
                            b->producer->store, b->dir, VISIBLE_AFTER);
         share_alive(b->p->share);
         clock_sleep(0.02);

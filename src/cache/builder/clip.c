@@ -69,7 +69,7 @@ void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, 
     out->extra = extra_of(&r->audio);
     if (is_constant(&r->audio)) {
         out->reason = REJECT_AUDIO_SILENT;
-        snprintf(out->detail, sizeof out->detail, "all samples are about %.3f, which is no sound",
+        snprintf(out->detail, sizeof out->detail, "all samples are about %.3f, which makes no sound",
                  (double)r->audio.samples[0]);
         return;
     }

@@ -41,7 +41,7 @@ static void close_worker(void *worker)
     mel_scratch_close(w->scratch);
     pitch_scratch_close(w->pitch_scratch);
     clip_reader_close(&w->clip);
-    /* Workers are closed in reverse, so nobody uses them any more. */
+    /* Workers are closed in reverse order, so these are no longer in use. */
     if (w->owns_plans) {
         mel_plan_close(w->plan);
         pitch_plan_close(w->pitch_plan);

@@ -35,8 +35,8 @@ static int write_token(const char *path, Err *err)
     return 0;
 }
 
-/* The lowest rank whose token lies in this folder too. A name that nobody has asked for before is looked up
- * on the server, whatever a network file system remembers of the folder. */
+/* The lowest rank whose token lies in this folder too. A new name is looked up on the server, even if a
+ * network file system has cached the folder's contents. */
 static int find_leader(const char *dir, uint64_t run, int rank)
 {
     for (int k = 0; k < rank; k++) {
@@ -49,7 +49,7 @@ static int find_leader(const char *dir, uint64_t run, int rank)
     return rank;
 }
 
-/* Everybody leaves a token and looks whose else are there. */
+/* Every rank leaves a token and looks for those of others. */
 static int find_group(Share *s, const char *dir, Err *err)
 {
     int me = ranks_rank(s->ranks), count = ranks_count(s->ranks), leader = me;
@@ -86,7 +86,7 @@ static int find_group(Share *s, const char *dir, Err *err)
     return rc;
 }
 
-/* A launcher may have given each rank cores of its own, or left all of them to all. */
+/* A launcher may have given each rank its own cores, or all cores to all ranks. */
 static int find_cores(Share *s, Err *err)
 {
     cpu_set_t mine;

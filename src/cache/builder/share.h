@@ -1,7 +1,7 @@
 /* share.h - the ranks that prepare one cache folder together.
- * Of the ranks of a run, those that see the same folder form a group; where each host keeps its caches on a
- * disk of its own, each host is a group. The lowest rank of a group leads: it holds the lock, decides what
- * has to be done and commits. Everybody does a share of the work.
+ * Of the ranks of a run, those that see the same folder form a group; if each host keeps its caches on its
+ * own disk, each host is a group. The lowest rank of a group leads: it holds the lock, decides what has to be
+ * done and commits. Every rank does a share of the work.
  *
  * A zeroed Share is one process alone: everything below is allowed and does what one process does.
  * Collective calls have to be made by every rank of the run, of all groups, in the same order; they return
@@ -65,10 +65,10 @@ int share_agree(Share *s, const char *what, uint64_t value, Err *err);
 
 /* Collective: begins work of which this rank does `items`; *all is that of all ranks. */
 int share_begin(Share *s, uint64_t items, uint64_t *all, Err *err);
-/* Tells the others that so many of its items are done. */
+/* Tells the others that this many of its items are done. */
 void share_tell(Share *s, uint64_t done);
-/* Says that this rank gets ahead: one that others wait for, and that says nothing for two minutes, hangs.
- * share_tell says so too. */
+/* Says that this rank gets ahead: a rank that others wait for and that reports nothing for two minutes counts
+ * as stuck. share_tell says so too. */
 void share_alive(Share *s);
 /* From begin to end a thread says so again and again, and calls look (NULL: nothing), for work that takes
  * its time in one piece, as an fsync. No process may be forked meanwhile. */

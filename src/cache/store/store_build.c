@@ -430,7 +430,7 @@ static int map_row(StoreBuild *b, Row *row, uint64_t least, Err *err)
         file_unmap(&row->map);
         row->map = grown;
         if (row->map.size < least)
-            rc = err_set(err, ERR_IO, "%s became shorter while it was being written", path);
+            rc = err_set(err, ERR_IO, "%s was cut short while it was being written", path);
     }
     free(path);
     return rc;
@@ -522,7 +522,7 @@ done:
     return rc;
 }
 
-/* Parts that nobody wrote on become segments, or vanish when nothing in them is of use. */
+/* Parts that were not continued become segments, or are removed if nothing in them is needed. */
 static int finish_parts(StoreBuild *b, Err *err)
 {
     int rc = 0;
@@ -591,10 +591,9 @@ static int check_lost(const StoreBuild *b, Err *err)
     for (size_t i = 0; i < b->row_count; i++)
         if (file_lost(&b->rows[i].map)) {
             err_set(err, ERR_DAMAGED,
-                    "segment %u of the %s cache in %s became shorter while it was read, or its "
-                    "disk failed",
+                    "segment %u of the %s cache in %s was cut short while it was read, or its disk failed",
                     b->rows[i].number, b->name, b->dir);
-            return err_hint(err, "run the same command again: what is damaged is built anew");
+            return err_hint(err, "run the same command again: it rebuilds what is damaged");
         }
     return 0;
 }

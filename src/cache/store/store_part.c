@@ -27,7 +27,7 @@ int store_part_open(StorePart *p, const char *dir, const char *name, uint32_t nu
     return err_set(err, ERR_NOMEM, "no memory to build the %s cache", name);
 }
 
-/* Creates the part on the first need, or goes on behind what is in it. */
+/* Creates the part when it is first needed, or appends to its contents. */
 static int open_file(StorePart *p, Err *err)
 {
     if (p->fd_plus1)
@@ -121,7 +121,7 @@ int store_part_add(StorePart *p, IndexEntry *added, const StoreRecord *rec, Err 
     if (rc) {
         if (rc == ERR_NOSPACE)
             err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the "
-                          "same command again: it goes on where it stopped");
+                          "same command again: it continues where it stopped");
         /* The torn record; the next build would cut it anyway. */
         if (ftruncate(fd, (off_t)p->size) == 0)
             lseek(fd, 0, SEEK_END);
@@ -181,7 +181,7 @@ void store_part_drop(StorePart *p)
 
 void store_part_close(StorePart *p)
 {
-    /* Nothing but a header, and nothing to go on from: leave no trace. */
+    /* Only a header, so nothing to continue: leave no trace. */
     if (p->fd_plus1 && p->size <= sizeof(SegmentHeader))
         store_part_drop(p);
     close_file(p);

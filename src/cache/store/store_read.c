@@ -106,9 +106,9 @@ static int check_index(const Store *s, const char *path, Err *err)
     const IndexHeader *h = index_header(s);
     uint64_t size = s->index.size;
     if (size < sizeof *h || memcmp(h->magic, INDEX_MAGIC, 8) != 0)
-        return err_set(err, ERR_FORMAT, "%s is not the index of a cache", path);
+        return err_set(err, ERR_FORMAT, "%s is not a cache index", path);
     if (h->version != STORE_VERSION)
-        return err_set(err, ERR_FORMAT, "%s has format version %u, this program reads version %d", path,
+        return err_set(err, ERR_FORMAT, "%s has format version %u, but this program reads version %d", path,
                        h->version, STORE_VERSION);
     if (h->file_size != size || h->checksum != index_checksum(s->index.data, size))
         return err_set(err, ERR_DAMAGED, "%s is damaged: its checksum does not match", path);
@@ -137,9 +137,9 @@ static int map_segments(Store *s, Err *err)
         /* A missing or changed segment makes the state as a whole unusable: entries would point nowhere. */
         int rc = file_map(&s->segments[row], path, err);
         if (rc == ERR_MISSING)
-            rc = err_set(err, ERR_DAMAGED, "%s is missing, though the index names it", path);
+            rc = err_set(err, ERR_DAMAGED, "%s is missing, although the index lists it", path);
         else if (!rc && s->segments[row].size != seg->size)
-            rc = err_set(err, ERR_DAMAGED, "%s has %zu bytes, the index says %llu", path,
+            rc = err_set(err, ERR_DAMAGED, "%s has %zu bytes, but the index says %llu", path,
                          s->segments[row].size, (unsigned long long)seg->size);
         else if (!rc && !segment_header_valid(&s->segments[row], s->name, seg->number))
             rc = err_set(err, ERR_DAMAGED, "%s is damaged: its header is wrong", path);

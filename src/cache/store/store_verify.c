@@ -92,8 +92,9 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
         /* What follows the last live record. */
         bad_gaps += at > end || !gap_is_whole(&s->segments[row], at, end);
         if (bad_gaps)
-            log_warn(log, "%s cache: segment %u is damaged in %llu places that hold no live record", s->name,
-                     index_segment(s, row)->number, (unsigned long long)bad_gaps);
+            log_warn(log,
+                     "%s cache: segment %u is damaged in %llu places, none of them in a record that is used",
+                     s->name, index_segment(s, row)->number, (unsigned long long)bad_gaps);
         file_forget(&s->segments[row]);
         *other += bad_gaps;
         findings += (int64_t)bad_gaps;

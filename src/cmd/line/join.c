@@ -47,7 +47,7 @@ static int agree_on_program(Ranks *r, Err *err)
         snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash64(program.data, program.size));
         rc = ranks_agree(r, "the hash of the program", hash, err);
         if (rc && err->code != ERR_RANKS)
-            err_hint(err, "all hosts need the same build of myxtts");
+            err_hint(err, "all hosts must run the same build of myxtts");
     }
     buf_free(&program);
     return rc;

@@ -14,12 +14,12 @@
 static const CmdOption common[] = {
     {"config", "FILE", TEXT_AT(CmdLine, config_path), 0, "YAML file with settings"},
     {"json", NULL, 0, FLAG_AT(CmdLine, json), "print JSON"},
-    {"quiet", NULL, 0, FLAG_AT(CmdLine, quiet), "warnings and errors only"},
-    {"verbose", NULL, 0, FLAG_AT(CmdLine, verbose), "more status lines"},
+    {"quiet", NULL, 0, FLAG_AT(CmdLine, quiet), "print warnings and errors only"},
+    {"verbose", NULL, 0, FLAG_AT(CmdLine, verbose), "print more status lines"},
     {"messages", "en|fa", TEXT_AT(CmdLine, messages), 0,
-     "language of findings and reports (Persian where LANG asks for it; JSON: English)"},
+     "language of findings and reports (default: Persian if LANG says so, else English; JSON is English)"},
     {"help", NULL, 0, FLAG_AT(CmdLine, help), "this text"},
-    {"help-all", NULL, 0, FLAG_AT(CmdLine, help_all), "this text with every key of the configuration"},
+    {"help-all", NULL, 0, FLAG_AT(CmdLine, help_all), "print this help with every key of the configuration"},
 };
 #define COMMON_COUNT OPTION_COUNT(common)
 
@@ -96,9 +96,9 @@ static int unknown_option(const Parse *p, const char *arg, Err *err)
 static int missing_value(const char *arg, const char *next, Err *err)
 {
     int n = (int)strcspn(arg, "=");
-    err_set(err, ERR_USAGE, "%.*s: needs a value%s%s", n, arg, next ? ", but what follows is " : "",
+    err_set(err, ERR_USAGE, "%.*s: needs a value%s%s", n, arg, next ? ", but is followed by " : "",
             next ? next : "");
-    return next ? err_hint(err, "a value that begins with dashes is written %.*s=VALUE", n, arg) : ERR_USAGE;
+    return next ? err_hint(err, "write a value that begins with dashes as %.*s=VALUE", n, arg) : ERR_USAGE;
 }
 
 /* Takes the option at argv[*i] and its value; *i moves to the last argument taken. */
@@ -154,8 +154,8 @@ static int print_help_text(const CmdUsage *usage, int all, Err *err)
     printf("\noptions of every command:\n");
     print_options(common, COMMON_COUNT, usage->options, usage->count);
     if (!all) {
-        printf(
-            "\nEvery key of the configuration is an option too: --batch-size 16. --help-all lists them.\n");
+        printf("\nEvery key of the configuration is also an option, such as --batch-size 16. --help-all "
+               "lists them.\n");
         return 0;
     }
     static const char *const sections[] = {"model", "data", "training"};
@@ -238,7 +238,8 @@ static json_t *json_settings(void)
     return all;
 }
 
-/* The lines before the first empty one are calls; one that does not begin with the program goes on. */
+/* The lines before the first empty one are calls; a line that does not start with the program's name
+ * continues the one before. */
 static json_t *json_usage(const char *usage, const char **about)
 {
     json_t *calls = json_array();
@@ -312,7 +313,7 @@ static int check_places(const Parse *p, Err *err)
         for (int k = 0; k < i && !rc && writes(o) && *text_at(p->given, o); k++)
             if (writes(&own[k]) && *text_at(p->given, &own[k]) &&
                 strcmp(*text_at(p->given, &own[k]), *text_at(p->given, o)) == 0)
-                rc = err_set(err, ERR_USAGE, "--%s and --%s are both %s: give them names of their own",
+                rc = err_set(err, ERR_USAGE, "--%s and --%s are both %s: give each a different file",
                              own[k].name, o->name, *text_at(p->given, o));
     }
     free(inputs);
@@ -383,10 +384,10 @@ int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err
         return 0;
     if (n < min) {
         err_set(err, ERR_USAGE, "missing: %s", what);
-        err_hint(err, "--help shows how the command is called");
+        err_hint(err, "--help shows the usage");
     } else {
         err_set(err, ERR_USAGE, "unexpected argument '%s'", line->positional[max]);
-        err_hint(err, "it takes %s; --help shows how the command is called", what);
+        err_hint(err, "the command takes %s; --help shows the usage", what);
     }
     return ERR_USAGE;
 }
@@ -402,7 +403,7 @@ int cmd_line_take_data(CmdLine *line, Err *err)
     char *folder = line->positional[0];
     for (int i = 0; i < line->setting_count; i++)
         if (strncmp(line->settings[i], option, sizeof option - 1) == 0)
-            return err_set(err, ERR_USAGE, "the dataset is named twice: %s and %s", folder,
+            return err_set(err, ERR_USAGE, "the dataset is given twice: %s and %s", folder,
                            line->settings[i]);
     line->settings[line->setting_count++] = option;
     line->settings[line->setting_count++] = folder;

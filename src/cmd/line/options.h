@@ -95,7 +95,7 @@ json_t *cmd_usage_json(const char *command, const CmdUsage *usage, int all);
 /* ERR_USAGE unless min <= positional_count <= max; what: "one audio file", for the message. */
 int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err *err);
 /* For commands whose only argument is the dataset: `info DIR` is `info --data-path DIR`, and the settings are
- * loaded anew with it. ERR_USAGE for more arguments, or for a folder that is named in both ways. */
+ * loaded again with it. ERR_USAGE for more arguments, or for a folder that is named in both ways. */
 int cmd_line_take_data(CmdLine *line, Err *err);
 /* A number of the command line; text NULL: *out stays. ERR_USAGE unless it is one from low to high. */
 int cmd_number(double *out, const char *name, const char *text, double low, double high, Err *err);

@@ -18,7 +18,7 @@ void output_command(Buf *out, int argc, char **argv);
 /* For main, before anything is printed: where stdout is a terminal, control characters in what is printed
  * become '?' (utf8_tame): ids and texts come from files of others. A pipe or a file gets every byte. */
 void output_guard(void);
-/* The program's own control sequences, in the order of what is printed; the guard does not see them. */
+/* The program's own control sequences, in the order of printing; the guard does not see them. */
 void output_control(const char *text, size_t size);
 
 #endif

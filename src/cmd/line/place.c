@@ -33,7 +33,7 @@ static int is_html(const char *head, size_t n)
            (strncasecmp(head + at, "<!doctype html", 14) == 0 || strncasecmp(head + at, "<html", 5) == 0);
 }
 
-/* A checkpoint has what training goes on with; an exported voice has not. */
+/* A checkpoint has what training continues with; an exported voice has not. */
 static int is_exported(const char *path)
 {
     SafeTensors f;
@@ -98,14 +98,14 @@ int place_check(const char *option, const char *path, PlaceKind kind, const char
     if (!path || !kind || strcmp(path, "-") == 0)
         return 0;
     if (kind == WRITES_VOICE && !overwrite && is_name_of_training(path)) {
-        err_set(err, ERR_USAGE, "--%s %s has a name that training gives its checkpoints", option, path);
-        return err_hint(err, "name another file; --overwrite writes it all the same");
+        err_set(err, ERR_USAGE, "--%s %s has a name that training uses for checkpoints", option, path);
+        return err_hint(err, "name another file, or add --overwrite to write it anyway");
     }
     if (stat(path, &st) || !S_ISREG(st.st_mode))
         return 0;
     for (int i = 0; i < count; i++)
         if (is_same(&st, inputs[i])) {
-            err_set(err, ERR_USAGE, "--%s %s would replace what is read, %s", option, path, inputs[i]);
+            err_set(err, ERR_USAGE, "--%s %s would overwrite the input, %s", option, path, inputs[i]);
             return err_hint(err, "name another file or folder");
         }
     if (overwrite || !st.st_size)
@@ -117,6 +117,6 @@ int place_check(const char *option, const char *path, PlaceKind kind, const char
     head[n > 0 ? n : 0] = 0;
     if (n > 0 && is_kind(kind, path, head, (size_t)n))
         return 0;
-    err_set(err, ERR_USAGE, "--%s %s is there already, and is not %s", option, path, kind_name(kind));
-    return err_hint(err, "name another file; --overwrite replaces it");
+    err_set(err, ERR_USAGE, "--%s %s exists already and is not %s", option, path, kind_name(kind));
+    return err_hint(err, "name another file, or add --overwrite to replace it");
 }

@@ -16,7 +16,7 @@ typedef enum {
     WRITES_VOICE   /* of export */
 } PlaceKind;
 
-#define PLACE_OVERWRITE "also replace a file that this command would not have written"
+#define PLACE_OVERWRITE "also replace an existing file of another kind"
 
 /* ERR_USAGE where `path` is one of inputs [count] (NULLs are passed over), or holds something of another kind
  * and overwrite is 0. option: its name without dashes. A path that is NULL, "-", or not there is fine. */

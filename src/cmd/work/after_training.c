@@ -14,10 +14,12 @@ void after_sounds(const TrainSummary *s, const Config *cfg, char *out, size_t ca
     if (cfg->network == NETWORK_VOICE && s->best.step)
         judged_sounds(&s->best, &s->heard.recordings, out, cap);
     else if (cfg->network == NETWORK_VOCODER && copies[1] > 0)
-        snprintf(out, cap, "Its copies are %.3f from the recordings, Griffin-Lim's %.3f: `synth` takes %s.",
+        snprintf(out, cap,
+                 "Its copies are %.3f from the recordings, Griffin-Lim's are %.3f: `synth` uses %s.",
                  copies[0], copies[1],
-                 vocoder_file_is_worse(&s->state) ? "Griffin-Lim until the vocoder is better; train it longer"
-                                                  : "the vocoder");
+                 vocoder_file_is_worse(&s->state)
+                     ? "Griffin-Lim until the vocoder is better; train the vocoder longer"
+                     : "the vocoder");
 }
 
 /* The folder of the voice that a vocoder in RUN/vocoder belongs to; 0: it lies elsewhere. */
@@ -66,7 +68,7 @@ void after_beside(const TrainSummary *s, char *out, size_t cap)
     *out = 0;
     if (!(s->seconds > 0))
         return;
-    used += (size_t)snprintf(out, cap, "%.1f s beside the steps, %.1f %% of the time", all,
+    used += (size_t)snprintf(out, cap, "%.1f s outside the steps, %.1f %% of the time", all,
                              100 * all / s->seconds);
     /* Each of them that can be seen in the sum. */
     for (int i = 0, n = 0; i < BESIDE_COUNT && used < cap; i++)

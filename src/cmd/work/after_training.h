@@ -8,9 +8,9 @@
 #include "diag/pipeline/doctor.h"
 #include "train/trainer.h"
 
-/* One or two sentences, of what was measured; "" where nothing was. */
+/* One or two sentences about what was measured; "" where nothing was. */
 void after_sounds(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
-/* A command; "" where there is no checkpoint to speak with. */
+/* A command; "" if there is no checkpoint to speak with. */
 void after_next(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
 
 /* What the run did beside its steps, and for how long; "" where it took no time. */

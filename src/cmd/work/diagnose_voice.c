@@ -89,7 +89,7 @@ static int open_voice(Patient *p, const char *checkpoint, const CmdLine *line, L
     if (p->all.count < 2)
         return err_set(err, ERR_DATA, "%s has fewer than two clips that can be used", line->cfg.data_path);
     EngineShape largest = corpus_shape(&v->file.cfg, 1, &p->all, NULL);
-    log_info(log, "aligning %u clip%s, first with the right texts, then with others", p->all.count,
+    log_info(log, "aligning %u clip%s, first with their own texts, then with others", p->all.count,
              plural(p->all.count));
     return voice_data_engine(v, &largest, log, err);
 }
@@ -150,7 +150,7 @@ static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, E
     rc = voice_report(&p->report, &o, err);
     if (!rc && !p->report.has_log && !p->has_file) {
         err_set(err, ERR_MISSING, "%s holds neither a log nor a checkpoint", run);
-        rc = err_hint(err, "give a folder as `myxtts train` writes it, or the log.jsonl in it");
+        rc = err_hint(err, "give a folder that `myxtts train` wrote, or the log.jsonl in it");
     }
     return rc;
 }
@@ -161,7 +161,7 @@ static void write_suspects(const Patient *p, Log *log)
     Err err = {0};
     char *path = file_join(p->folder, "suspects.tsv");
     if (path && voice_report_suspects(&p->report, path, &err))
-        log_warn(log, "the list of suspects is not written: %s", err.msg);
+        log_warn(log, "the list of suspects was not written: %s", err.msg);
     else if (path && p->report.facts.suspects)
         log_info(log, "the lines to listen to are in %s", path);
     free(path);

@@ -22,22 +22,23 @@ static int check_mel(const Checkpoint *voice, const Config *cfg, Err *err)
         named = config_mel_differs(&voice->cfg, cfg, &theirs, &ours);
         if (named)
             err_set(err, ERR_CONFIG,
-                    "the voice %s makes mels with %s %s (mel %.8s), but this vocoder learns mels with %s %s "
-                    "(mel %.8s)",
+                    "the voice %s makes mels with %s %s (mel %.8s), but this vocoder is to learn from mels "
+                    "with %s %s (mel %.8s)",
                     voice->path, theirs.key, theirs.value, voice->mel, ours.key, ours.value, mel);
         else
-            err_set(err, ERR_CONFIG, "the voice %s makes mels %.8s, but this vocoder learns mels %.8s",
+            err_set(err, ERR_CONFIG,
+                    "the voice %s makes mels of type %.8s, but this vocoder is to learn from type %.8s",
                     voice->path, voice->mel, mel);
     } else if (config_bound_differs(&voice->cfg, cfg, BOUND_AUDIO_CACHE, &theirs, &ours)) {
         err_set(err, ERR_CONFIG,
                 "the voice %s was trained on recordings with %s %s, but this run has %s %s: the frames of "
-                "its mels are not those of these samples",
+                "its mels would not line up with these samples",
                 voice->path, theirs.key, theirs.value, ours.key, ours.value);
     } else {
         return 0;
     }
-    return named ? err_hint(err, "give the setting as the voice has it: %s %s", theirs.key, theirs.value)
-                 : err_hint(err, "train the voice and the vocoder with the same build and the same settings");
+    return named ? err_hint(err, "use the voice's setting: %s %s", theirs.key, theirs.value)
+                 : err_hint(err, "train voice and vocoder with the same build and settings");
 }
 
 /* The voice runs where the vocoder will be trained, with memory for inference alone. */
@@ -79,8 +80,7 @@ int from_voice_make(Hash128 *settings, const Config *cfg, Log *log, Err *err)
     if (!rc) {
         rc = checkpoint_check_voice(&file, err);
         if (rc)
-            err_hint(err,
-                     "--from-voice is the run of a voice; its vocoder's lies in the folder `vocoder` of it");
+            err_hint(err, "--from-voice takes the run of a voice, not that of a vocoder");
     }
     if (!rc)
         rc = check_mel(&file, cfg, err);

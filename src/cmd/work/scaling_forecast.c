@@ -65,7 +65,8 @@ static int read_number(double *out, const char *option, const char *text, double
         return 0;
     double x = strtod(text, &end);
     if (end == text || *end || !isfinite(x) || x < least)
-        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %g on", option, text, least);
+        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number of at least %g", option, text,
+                       least);
     *out = x * factor;
     return 0;
 }
@@ -208,7 +209,8 @@ static int print_json(const Work *w, Err *err)
 
 static void print_text(const Work *w, int check)
 {
-    printf("measured on %s (%s): %.2f ms a step of %d clips, %.1f clips/s, waiting for data %.1f %%\n\n",
+    printf("measured on %s (%s): %.2f ms per step of %d clips, %.1f clips/s, %.1f %% of the time waiting for "
+           "data\n\n",
            w->o.model_name, w->o.model_model, 1e3 * w->o.period, w->o.batch_size, w->o.utterances_per_s,
            100 * w->o.wait_share);
     printf("%8s %6s %14s %11s %10s %20s  %-8s%s\n", "ranks", "hosts", "clips/s", "efficiency", "ms/step",
@@ -225,10 +227,9 @@ static void print_text(const Work *w, int check)
         printf("\n");
     }
     if (fabs(w->forecasts[0].check) > threshold(LIMIT_FORECAST)->good)
-        printf("\nThe model of the pipeline is %+.1f %% off the step that was measured; what is forecast may "
-               "be off "
-               "by as much.\n",
-               100 * w->forecasts[0].check);
+        printf(
+            "\nThe pipeline model is %+.1f %% off the measured step; the forecast may be off by as much.\n",
+            100 * w->forecasts[0].check);
     printf("\nassumed:\n");
     json_t *lines = rank_forecast_assumptions(&w->o, &w->x, &w->net), *line;
     size_t i;

@@ -1,4 +1,5 @@
-/* scaling_forecast.h - myxtts scaling --forecast: what N ranks would give, from one that is measured here. */
+/* scaling_forecast.h - myxtts scaling --forecast: the throughput of N ranks, forecast from one that is
+ * measured here. */
 #ifndef MYXTTS_CMD_SCALING_FORECAST_H
 #define MYXTTS_CMD_SCALING_FORECAST_H
 

@@ -230,7 +230,7 @@ static void print_speakers(const json_t *speakers)
         if (clips)
             printf(" %lld %s of the voice\n", (long long)clips, clips == 1 ? "clip" : "clips");
         else
-            printf(" no clip of the voice: --speaker cannot ask for it\n");
+            printf(" no reference clip: --speaker cannot choose this speaker\n");
     }
 }
 
@@ -268,8 +268,8 @@ static void print_text(const json_t *o)
     if (text(o, "best_why") && strcmp(text(o, "best_why"), text(o, "chosen")) != 0)
         printf("  %-10s %s\n", "best", text(o, "best_why"));
     printf("  %-10s %s\n", "training",
-           json_is_true(json_object_get(o, "can_resume")) ? "can go on from here"
-                                                          : "cannot go on: weights alone");
+           json_is_true(json_object_get(o, "can_resume")) ? "training can resume from it"
+                                                          : "weights only: training cannot resume from it");
     const json_t *vocoder = json_object_get(o, "vocoder");
     if (json_is_object(vocoder))
         printf("  %-10s inside, after %lld steps, %.2f million parameters\n", "vocoder",
@@ -291,7 +291,7 @@ static void print_text(const json_t *o)
         print_speakers(json_object_get(o, "speakers"));
     if (!json_object_get(o, "settings"))
         return;
-    printf("\nsettings that are not the defaults\n");
+    printf("\nsettings that differ from the defaults\n");
     json_object_foreach(json_object_get(o, "settings"), key, v)
         printf("  %-28s %s\n", key, json_string_value(v));
     print_tensors(json_object_get(o, "tensors"));

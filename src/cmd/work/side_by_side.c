@@ -101,7 +101,7 @@ static void take_logged(Side *s, Process *p, const char *bytes, size_t n)
     }
 }
 
-/* Reads what is there; closes a pipe that has come to its end. */
+/* Reads what is there; closes a pipe at its end. */
 static void take(Side *s, Process *p, int which)
 {
     char bytes[4096];
@@ -120,7 +120,7 @@ static void take(Side *s, Process *p, int which)
 
 /* ---- processes ---- */
 
-/* The new process: its output goes into the pipes, and it does not outlive the one that waits for it. */
+/* The new process: its output goes into the pipes, and it does not outlive its parent. */
 static void run_job(const SideJob *job, const int ends[PIPES], pid_t parent, LogLevel level)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -210,7 +210,7 @@ static void await(Process *p)
 
 int side_by_side(SideJob *jobs, int count, void (*begun)(void), const volatile int *stop, Log *log, Err *err)
 {
-    /* A job prints what its own level lets through; here all of it is told. */
+    /* A job prints what its own level lets through; here all of it is shown. */
     Side s = {.processes = calloc((size_t)count, sizeof *s.processes), .count = count, .log = *log};
     s.log.level = LOG_DEBUG;
     if (!s.processes)

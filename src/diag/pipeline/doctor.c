@@ -239,7 +239,7 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
         return rc;
     /* How much of the waiting each explanation covers decides between them. */
     double most = v->stage_gain[slow] - 1, idle = v->present.wait_share / (1 - v->present.wait_share);
-    if (o->no_step) /* whoever does nothing waits for everything */
+    if (o->no_step) /* an idle consumer waits for everything */
         idle = most;
     if (is_uneven(v, o, uneven, slow, idle)) {
         name(v, uneven, v->cycle[uneven].period ? CAUSE_STALL : CAUSE_OUTLIERS);

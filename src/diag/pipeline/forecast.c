@@ -215,7 +215,7 @@ static double feed(Machine *m, int64_t k, double filled)
         t = fmax(t, fmax(m->host, m->consumed[k - 1]));
     m->starved = m->hungry[k] = filled > t;
     t = take_buffer(m, k, fmax(t, filled));
-    /* From stage to stage; each stream is a server of its own. */
+    /* From stage to stage; each stream is a separate server. */
     double done = t, copied = t;
     m->queued = 0;
     for (int i = 0; i < STAGE_COUNT; i++) {

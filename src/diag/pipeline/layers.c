@@ -117,12 +117,12 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
     return rc;
 }
 
-/* A short training of its own, with an event at every part. */
+/* A separate short training, with an event at every part. */
 int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *err)
 {
     *l = (LayerTimes){0};
     if (o->model->traits.simulated)
-        return err_set(err, ERR_USAGE, "a simulated GPU has no layers to measure: its step is a time");
+        return err_set(err, ERR_USAGE, "a simulated GPU has no layers to measure: its step only takes time");
     Config cfg = *o->cfg;
     cfg.enable_graph_mode = 0;
     Recorder *r = mem_calloc(1, sizeof *r);
@@ -168,6 +168,6 @@ int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *e
     engine_close(e);
     free(r);
     if (stuck && !rc)
-        rc = err_set(err, ERR_WORKER, "a loader does not come back from a read");
+        rc = err_set(err, ERR_WORKER, "a loader is stuck in a read");
     return rc;
 }

@@ -21,7 +21,7 @@ static void add_phase(json_t *section, json_t *phases, const char *name, double 
                                   period > 0 ? mean / period : 0));
 }
 
-/* Needs a run of its own, without graphs. */
+/* Needs a separate run, without graphs. */
 static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
 {
     LayerTimes *l = calloc(1, sizeof *l);
@@ -66,7 +66,7 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
         json_t *r = *report, *phases = json_object();
         json_t *section = section_begin("step", "The training step"),
                *spread = section_begin("times", "From step to step");
-        /* What the step waited for comes first: it is no part of the network. */
+        /* What the step waited for comes first: it is not part of the network. */
         Stats wait = {0};
         for (int64_t i = o.from; i < o.n; i++)
             stats_add(&wait, (double)o.trace[TRACE_WAIT][i]);

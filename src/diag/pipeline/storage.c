@@ -30,7 +30,7 @@ static int open_file(const char *path, int *direct)
     return fd;
 }
 
-/* A signal is no failure. */
+/* A signal is not a failure. */
 static ssize_t read_at(int fd, void *to, size_t bytes, off_t at)
 {
     ssize_t n;

@@ -95,7 +95,7 @@ static int fit_lengths(float *out, const float *x, const Observation *o)
     Stats all = {0};
     for (int64_t k = o->from; k < o->n; k++)
         stats_add(&all, (double)x[k]);
-    for (int64_t k = 0; k < o->n; k++) /* batches before the window may have lengths of their own */
+    for (int64_t k = 0; k < o->n; k++) /* batches before the window may have other lengths */
         out[k] = (float)all.mean;
     if (count <= 1)
         return 1;

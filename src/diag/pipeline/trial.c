@@ -16,17 +16,17 @@
 #include "train/trainer.h"
 
 #define DEFAULT_SECONDS 8.0
-#define LONG_RUN 1000000  /* steps that the schedule is made for: the rate does not matter here */
-#define LEAST_BATCHES 160 /* when nothing is said: three periods of 50, after the warm-up */
+#define LONG_RUN 1000000  /* length of the learning rate schedule; the rate does not matter here */
+#define LEAST_BATCHES 160 /* batches by default: three periods of 50, after the warm-up */
 #define MOST_BATCHES 420
 #define SIM_SKIP 24   /* the warm-up; the buffers grow in it */
-#define MOST_SKIP 160 /* slots that are added before make the warm-up longer */
-#define TUNED_SKIP 40 /* every shape is tuned, and captured as a graph the second time it comes */
+#define MOST_SKIP 160 /* slots that are added before this make the warm-up longer */
+#define TUNED_SKIP 40 /* each shape is tuned, and captured as a graph the second time it occurs */
 #define MONITOR_SECONDS 0.05
 #define HOST_SKIP 3
 
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
-_Static_assert(ENGINE_LAG <= METER_LAG, "the result of a step is there before the meter reads it");
+_Static_assert(ENGINE_LAG <= METER_LAG, "the result of a step is ready before the meter reads it");
 
 /* Pipeline, meter and monitor. */
 static int open_parts(Trial *s, int64_t skip, Err *err)
@@ -53,7 +53,7 @@ static int open_parts(Trial *s, int64_t skip, Err *err)
                                 err);
 }
 
-/* With a network where there can be one; else a stream that takes the simulated time. */
+/* Uses a network if the device can run one; otherwise a stream that takes the simulated time. */
 static int open_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
@@ -107,7 +107,7 @@ static int take_results(Trial *s, int wait, Err *err)
     while ((rc = engine_result(s->engine, &r, wait, err)) == 1) {
         if (s->o->ranks)
             step_meter_sum_took(&s->meter, r.step - 1, r.exposed);
-        /* By then every rank has seen this result: none is further than that ahead of it. */
+        /* By then every rank has seen this result, because no rank gets further ahead than that. */
         if (r.stop && !s->last)
             s->last = r.step + ENGINE_LAG;
         r.seconds[PHASE_BACKWARD] = fmax(0, r.seconds[PHASE_BACKWARD] - r.exposed);
@@ -117,8 +117,8 @@ static int take_results(Trial *s, int wait, Err *err)
     return rc;
 }
 
-/* A step that only takes its time has no gradients to sum: a number stands for them, which also tells that
- * somebody wants to end. */
+/* A step that only takes its time has no gradients to sum: a number stands for them, which also says when a
+ * rank wants to stop. */
 static int meet_ranks(Trial *s, Stream *stream, Err *err)
 {
     float ends = (float)s->wants_end;
@@ -133,7 +133,7 @@ static int meet_ranks(Trial *s, Stream *stream, Err *err)
     return rc ? rc : step_meter_sum(&s->meter, stream, 1, err);
 }
 
-/* Without an engine: a step that only takes its time, or none at all. */
+/* Without an engine the step only takes its time, or there is none. */
 static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
 {
     Trial *s = arg;
@@ -170,7 +170,7 @@ static int one_step(Trial *s, Err *err)
     return rc ? rc : take_results(s, 0, err);
 }
 
-/* Until the number that was asked for, or until the time is up and there are enough to judge. */
+/* Until the requested number of batches, or until the time is up and there are enough to judge. */
 static int enough(const Trial *s, int64_t done, double seconds)
 {
     const ObserveOptions *o = s->o;
@@ -218,7 +218,7 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
     Progress progress;
-    /* without a number of batches the time is the limit: what is shown is the most there may be */
+    /* if no number of batches was given, the time is the limit, and the number shown is the maximum */
     progress_begin(
         &progress, o->log, "observing", "batches",
         (uint64_t)((o->batches > 0 ? o->batches : MOST_BATCHES) + skip + o->cfg->pipeline_buffer_size));
@@ -233,7 +233,7 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
             s->begin = now.slots_added_at;
         if (i == s->begin)
             begin_window(s);
-        /* The last ones come on top. */
+        /* The last batches are added. */
         if (is_over(s, i, i - s->begin - observation_tail(&now), clock_now() - start))
             break;
         rc = one_step(s, err);
@@ -317,8 +317,7 @@ int trial_observe(Trial *s, Observation *o, Err *err)
     rc = observation_from_pipeline(o, s->pipeline, options->cfg, options->data, options->model, s->begin,
                                    !s->engine, err);
     if (rc > 0)
-        rc = err_set(err, ERR_USAGE, "too few batches to say anything: at least %d are needed",
-                     OBSERVE_FEWEST);
+        rc = err_set(err, ERR_USAGE, "too few batches to judge: at least %d are needed", OBSERVE_FEWEST);
     if (!rc)
         keep_window(o, s);
     o->no_step = options->no_step;
@@ -336,9 +335,9 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
         return err_set(err, ERR_NOMEM, "no memory to observe the pipeline");
     s->o = options;
     int rc = trial_observe(s, o, err);
-    if (trial_close(s)) { /* a reader is stuck: what it looks at stays */
+    if (trial_close(s)) { /* a reader is stuck and still uses this memory */
         observation_close(o);
-        return rc ? rc : err_set(err, ERR_WORKER, "a loader does not come back from a read");
+        return rc ? rc : err_set(err, ERR_WORKER, "a loader is stuck in a read");
     }
     free(s);
     return rc;

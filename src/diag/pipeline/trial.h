@@ -1,5 +1,6 @@
-/* trial.h - a run of the real pipeline into the real step, made only to be looked at: what observe() and the
- * ranks of a simulated cluster (gang.c) have in common. Private to src/diag. Threads: one for each trial. */
+/* trial.h - a run of the real pipeline into the real step, made only to be looked at: the parts that
+ * observe() and the ranks of a simulated cluster (gang.c) share. Private to src/diag. Threads: one for each
+ * trial. */
 #ifndef MYXTTS_DIAG_TRIAL_H
 #define MYXTTS_DIAG_TRIAL_H
 

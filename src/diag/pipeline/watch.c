@@ -11,7 +11,7 @@
 #include "diag/report/thresholds.h"
 #include "train/log/run_log.h"
 
-#define WARN_AGAIN 1000 /* steps: a run that goes on starving is not told so at every line */
+#define WARN_AGAIN 1000 /* steps: a run that keeps starving is not told so on every line */
 #define SKIP 16         /* batches, while the pipeline filled up */
 #define LEAST_SECONDS 2 /* of steps: what comes before is a beginning, not a rule */
 
@@ -121,8 +121,8 @@ static int is_worth_a_look(Watch *w, const TrainerView *view)
            threshold_judge(LIMIT_VARIATION, stats_std(&steps) / steps.mean) != STATUS_GOOD;
 }
 
-/* Called by the trainer at every line of its log. The times are copied here, where nobody changes them, and
- * judged in the thread. */
+/* Called by the trainer at every line of its log. The times are copied here, where they do not change any
+ * more, and judged in the thread. */
 void watch_interval(void *arg, const TrainerView *view, int last)
 {
     Watch *w = arg;

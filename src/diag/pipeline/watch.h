@@ -1,7 +1,7 @@
 /* watch.h - runs the doctor during training: warns while the trainer is starved of data or its steps
  * are uneven without a reason (swings.h), and gives a verdict
- * at the end. It also has the voice doctor look at the log. The doctors work in a thread of their own, one
- * look at a time, so that no step waits for them. Threads: that of the run. */
+ * at the end. It also has the voice doctor look at the log. The doctors run in a separate thread, one at a
+ * time, so that no step waits for them. Threads: that of the run. */
 #ifndef MYXTTS_DIAG_WATCH_H
 #define MYXTTS_DIAG_WATCH_H
 

@@ -1,7 +1,7 @@
 /* exchange.h - a model of the exchange of gradients between ranks: how much of it is hidden behind the
  * backward pass. Gradients become final evenly over the backward pass, from its beginning to its end; they
- * are summed in buckets, one after the other on a stream of their own, each as soon as it is final on every
- * rank. The optimiser waits for the last one. Threads: any. */
+ * are summed in buckets, one after the other on a separate stream, each as soon as it is final on every rank.
+ * The optimiser waits for the last one. Threads: any. */
 #ifndef MYXTTS_DIAG_EXCHANGE_H
 #define MYXTTS_DIAG_EXCHANGE_H
 

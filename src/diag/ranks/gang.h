@@ -1,5 +1,5 @@
-/* gang.h - the ranks of a simulated cluster, in one process: where their steps meet. Each rank has a thread
- * and simulated devices of its own. The backward pass of its step is cut into parts, one for each bucket of
+/* gang.h - the ranks of a simulated cluster, in one process: where their steps meet. Each rank has its own
+ * thread and simulated devices. The backward pass of its step is cut into parts, one for each bucket of
  * gradients, with an event behind each. On the stream of the links, which is one for all, the sum of a bucket
  * begins when its event has happened on every rank and the bucket before it is done. The ranks' optimisers
  * wait for the last. So overlap, stragglers and what is not hidden come out of the simulation itself.

@@ -53,8 +53,8 @@ static int open_cluster(Cluster *c, Err *err)
 {
     const ObserveOptions *o = c->o;
     if (!o->model->traits.simulated) {
-        err_set(err, ERR_USAGE, "%d ranks are simulated, but the model is on device %s, which is not",
-                c->ranks, o->model->name);
+        err_set(err, ERR_USAGE, "%d ranks are simulated, but the model device %s is not", c->ranks,
+                o->model->name);
         return err_hint(err, "use --model-gpu sim0; real ranks are started by mpirun, srun or torchrun");
     }
     c->members = mem_calloc((size_t)c->ranks, sizeof *c->members);
@@ -189,7 +189,7 @@ int observe_ranks(Observation *o, RankFacts **facts, const ObserveOptions *optio
     }
     if (close_cluster(c)) {
         observation_close(o);
-        return rc ? rc : err_set(err, ERR_WORKER, "a loader does not come back from a read");
+        return rc ? rc : err_set(err, ERR_WORKER, "a loader is stuck in a read");
     }
     free(c);
     return rc;

@@ -1,7 +1,7 @@
 /* observe_ranks.h - observes ranks that train together.
  *
- * A simulated cluster (`ranks` of --sim) runs in this process: each rank has a thread, a pipeline and
- * simulated devices of its own, and their steps meet in a Gang. All ranks see the same batches: a real
+ * A simulated cluster (`ranks` of --sim) runs in this process: each rank has its own thread, pipeline and
+ * simulated devices, and a Gang is the barrier where their steps meet. All ranks see the same batches: a real
  * sampler gives them shares with about as many frames. Threads: one. */
 #ifndef MYXTTS_DIAG_OBSERVE_RANKS_H
 #define MYXTTS_DIAG_OBSERVE_RANKS_H

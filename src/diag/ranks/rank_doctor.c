@@ -85,8 +85,8 @@ static int work_open(Work *w, const RankFacts *facts, int n, Err *err)
     w->from = from;
     w->steps = to - from;
     if (n < 1 || w->steps < FEWEST_STEPS)
-        return err_set(err, ERR_DATA, "%d rank%s have %lld steps in common, which is too few to judge them",
-                       n, plural((uint64_t)n), (long long)(to > from ? to - from : 0));
+        return err_set(err, ERR_DATA, "%d rank%s have only %lld steps in common, too few to judge", n,
+                       plural((uint64_t)n), (long long)(to > from ? to - from : 0));
     w->f = mem_calloc((size_t)n, sizeof *w->f);
     w->arrive = mem_calloc((size_t)n * (size_t)w->steps, sizeof *w->arrive);
     w->slowest = mem_calloc((size_t)w->steps, sizeof *w->slowest);

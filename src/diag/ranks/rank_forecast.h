@@ -1,6 +1,6 @@
-/* rank_forecast.h - what N ranks would give, from one that was observed and a network that is described.
- * Every rank is like the observed one and keeps its batch, so N ranks make N times the clips in a step that
- * is longer by what they lose:
+/* rank_forecast.h - the throughput of N ranks, forecast from one that was observed and a description of the
+ * network. Every rank is like the observed one and keeps its batch, so N ranks make N times the clips in a
+ * step that is longer by what they lose:
  *   - a step lasts as long as the slowest of N steps, which vary as the observed ones do;
  *   - communication that the backward pass does not hide (exchange.h, links.h);
  *   - the disk, if it serves one read at a time and ranks share it.
@@ -29,7 +29,7 @@ typedef struct RankForecast {
     double clips_per_s, efficiency;
     double hidden_not; /* share of a step that is communication nothing hides */
     /* Of a step: what it would be shorter by without the cost of links; if all steps took their usual time;
-     * if every rank had a disk of its own. */
+     * if every rank had its own disk. */
     double by_link, by_jitter, by_disk;
     RankBound bound;
     double check; /* the model's step of one rank / that measured - 1 */

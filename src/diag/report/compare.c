@@ -228,9 +228,9 @@ static int has_steps(const RunRecord *r, Err *err)
 {
     if (r->time_count > r->time_from)
         return 0;
-    err_set(err, ERR_DATA, "%s holds no step time", r->path);
-    return err_hint(
-        err, "a run writes its first line after log_step steps; is this the log.jsonl of `myxtts train`?");
+    err_set(err, ERR_DATA, "%s has no step times", r->path);
+    return err_hint(err, "a run writes its first line after log_step steps; check that this is the log.jsonl "
+                         "of `myxtts train`");
 }
 
 /* The run's folder, its end where it is long. */
@@ -338,7 +338,7 @@ static int measure(ScalingRun *r, int64_t skip, Err *err)
     name_of(r->name, r->run);
     r->batch = run_record_clips(r->run);
     if (!(r->batch > 0))
-        return err_set(err, ERR_DATA, "%s does not say its batch size", r->run->path);
+        return err_set(err, ERR_DATA, "%s does not record its batch size", r->run->path);
     size_t from = skip_of(r->run, skip), n = r->run->time_count - from;
     const double *x = r->run->times + from;
     Comparison spread;

@@ -345,8 +345,9 @@ json_t *compare_report(const Compare *c)
         "evidence",
         "Intervals come from a bootstrap over pieces of consecutive steps; the first steps of each run are "
         "left out.",
-        "Memory, loss and the time to a loss happened once in each run: chance is not ruled out.", "sections",
-        "name", "measures", "title", "Measures", "rows", measures, "name", "runs", "title",
+        "Memory, loss and the time to a loss are single values from each run; their difference may be "
+        "chance.",
+        "sections", "name", "measures", "title", "Measures", "rows", measures, "name", "runs", "title",
         "Runs and settings that differ", "rows", settings, "charts", compare_charts(c));
 }
 

@@ -144,14 +144,12 @@ int run_record_check(const char *path, Err *err)
         return 0;
     head[at + strcspn(head + at, "\r\n")] = 0;
     utf8_show(shown, sizeof shown, head + at);
-    err_set(
-        err, ERR_DATA,
-        "%s is not a log of `myxtts train`: it begins with \"%s\", where a log.jsonl has a JSON object in "
-        "each line",
-        path, shown);
-    return err_hint(err,
-                    "what a program printed (a .log of the Python tools, a redirected terminal) has no step "
-                    "times in it; give the --checkpoint-dir of a run, or the log.jsonl in it");
+    err_set(err, ERR_DATA,
+            "%s is not a log of `myxtts train`: it starts with \"%s\", but a log.jsonl has a JSON object in "
+            "each line",
+            path, shown);
+    return err_hint(err, "the output of a program (a .log of the Python tools, a redirected terminal) has no "
+                         "step times; give the --checkpoint-dir of a run, or the log.jsonl in it");
 }
 
 /* A folder with log.jsonl, or the file itself. */
@@ -167,8 +165,7 @@ int run_record_load(RunRecord *r, const char *where, Err *err)
     if (!rc)
         rc = run_log_each(r->path, add, r, &r->bad_lines, err);
     if (rc == ERR_MISSING)
-        err_hint(err,
-                 "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
+        err_hint(err, "give a folder that `myxtts train` wrote, or the log.jsonl in it");
     else if (rc == ERR_NOMEM)
         err_set(err, ERR_NOMEM, "no memory for the log %s", r->path);
     if (rc)

@@ -1,4 +1,4 @@
-/* text_notes.h - what stands in a text and is not said: notes of a transcriber, addresses, broken letters.
+/* text_notes.h - parts of a text that are not spoken: notes of a transcriber, addresses, broken letters.
  * Threads: any. */
 #ifndef MYXTTS_DIAG_TEXT_NOTES_H
 #define MYXTTS_DIAG_TEXT_NOTES_H

@@ -85,8 +85,7 @@ int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
     f->train_count = f->validation_count = f->heard_count = 0;
     int rc = run_log_each(path, add_line, f, NULL, err);
     if (rc == ERR_MISSING)
-        err_hint(err,
-                 "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
+        err_hint(err, "give a folder that `myxtts train` wrote, or the log.jsonl in it");
     else if (rc == ERR_NOMEM)
         err_set(err, ERR_NOMEM, "no memory for the log %s", path);
     free(path);

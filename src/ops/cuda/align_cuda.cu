@@ -106,8 +106,8 @@ template <typename T> __global__ void __launch_bounds__(SCORE_THREADS) score_ker
     }
 }
 
-/* Scores on their way: STAGES times FRAMES rows of a strip in shared memory. A lane brings what it uses
- * itself, so nobody waits for others. */
+/* Scores on their way: STAGES times FRAMES rows of a strip in shared memory. Each lane loads what it uses
+ * itself, so no lane waits for others. */
 template <int S> struct Ahead {
     enum {
         FRAMES = S <= 4    ? 16

@@ -112,15 +112,15 @@ int cublas_load(Cublas *api, Err *err)
         if (err)
             snprintf(err->hint, sizeof err->hint,
                      "install it (pip install nvidia-cublas, or the CUDA toolkit) and set MYXTTS_CUBLAS_PATH "
-                     "to the folder that "
-                     "holds it");
+                     "to its folder");
         return ERR_MISSING;
     }
 /* Every function that is used, or a sentence about the one that is not there. */
 #define X(name) \
     api->name = (decltype(api->name))dlsym(library, #name); \
     if (!api->name) \
-        return cuda_err(err, ERR_MISSING, "the cuBLAS found has no %s; version 12 or 13 is needed", #name);
+        return cuda_err(err, ERR_MISSING, "the cuBLAS that was found has no %s; version 12 or 13 is needed", \
+                        #name);
     CUBLAS_FUNCTIONS(X)
 #undef X
     return 0;

@@ -1,6 +1,6 @@
 /* fft_cuda.h - transforms of frames of sound inside a block, for the .cu files that need them: `transform`
  * for any power of two, fft_some for 256 to 2048 points, where a thread has 16 points in its registers and
- * they meet in shared memory twice at the most. */
+ * they meet in shared memory twice at most. */
 #ifndef MYXTTS_FFT_CUDA_H
 #define MYXTTS_FFT_CUDA_H
 

@@ -2,7 +2,7 @@
  * gradients need. Very few outputs go through thin_cuda.cu. */
 #include "ops/cuda/ops_cuda.h"
 
-/* What the fused product does to its result, as a pass of its own. */
+/* What the fused product does to its result, as a separate pass. */
 template <typename T>
 __global__ void __launch_bounds__(256) bias_kernel(T *out, const T *bias, int64_t n, int N, int act)
 {
@@ -26,7 +26,7 @@ static void linear_forward(OpsContext *c, void *out, const void *in, const void 
     }
     /* ReLU is part of the product; tanh is a pass of its own. */
     Product p = {M, N, K, 0, 1, 0, accumulate != 0, act == ACT_RELU ? ACT_RELU : ACT_NONE};
-    /* For whoever compares: the product alone, then the rest. */
+    /* For comparisons: the product alone, then the rest. */
     if (c->unfused && !accumulate && (bias || act != ACT_NONE)) {
         p.act = ACT_NONE;
         blas_product(c, out, in, w, NULL, &p);

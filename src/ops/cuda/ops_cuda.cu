@@ -6,7 +6,7 @@
 
 #define PARTIAL_COLUMNS 32
 #define PARTIAL_GROUPS 32
-#define LAYERS_AT_ONCE 4 /* products of so many fill the GPU, and the others run meanwhile */
+#define LAYERS_AT_ONCE 4 /* products of this many fill the GPU, and the others run meanwhile */
 
 /* A block for 32 columns; groups of threads take every 32nd row, then their sums are added in order. Every
  * `width` columns have their own place. */
@@ -260,7 +260,7 @@ template <typename T> static Ops make_table(RealType real)
     return ops;
 }
 
-/* For tests and for whoever wonders why a step is slow; not in the table. */
+/* For tests and for finding out why a step is slow; not in the table. */
 extern "C" int myxtts_cuda_ops_untimed(const OpsContext *c)
 {
     return blas_untimed(((const CudaOps *)c->own)->blas);

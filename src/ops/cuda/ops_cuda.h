@@ -344,7 +344,7 @@ int blas_untimed(const struct Blas *b);
 /* Row major: d [rows, columns] = beta * d + op(a) op(b), a [rows, inner] or stored transposed, b [inner,
  * columns] or stored transposed, all without gaps; beta 0 or 1. bias [columns] or NULL; act NONE or RELU. a,
  * b, bias are `real`; d is `real`, or acc when d_acc. add: what is there instead of d where beta is 1; NULL:
- * d. batch: so many products, 0 and 1 alike, of a, b and d that are so many elements apart. */
+ * d. batch: this many products, 0 and 1 alike, of a, b and d that are this many elements apart. */
 typedef struct Product {
     int64_t rows, columns, inner;
     int a_transposed, b_transposed, d_acc, beta;

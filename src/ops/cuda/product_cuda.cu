@@ -195,7 +195,7 @@ static cublasStatus_t plan_describe(Blas *b, Plan *p, const PlanKey *key, const 
     return status;
 }
 
-/* What the library proposes, the best first, `most` at the most. Split sums over k are among it; all its ways
+/* What the library proposes, the best first, `most` at most. Split sums over k are among it; all its ways
  * to add them are sequential. */
 static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t *found, int most)
 {
@@ -299,7 +299,7 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
     CudaOps *o = (CudaOps *)c->own;
     const PlanKey *k = &p->key;
     const size_t real = c->ops->real_bytes, result = k->d_acc ? sizeof(float) : real;
-    /* Into room of its own, zeroed; where there is none, the first proposal stands. */
+    /* Into room of its own, zeroed; if there is none, the first proposal stands. */
     if (k->beta) {
         const int64_t more = k->batch - 1;
         size_t bytes = (size_t)(more * k->d_step + k->rows * k->columns) * result;
@@ -383,7 +383,7 @@ static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, 
         return p;
     }
     cublasLtMatmulHeuristicResult_t found[CANDIDATES] = {};
-    /* The library takes its time over every proposal: where nothing is timed, one will do. */
+    /* The library takes its time over every proposal: if nothing is timed, one will do. */
     int timed = !c->deterministic && is_large(key), count = timed ? 0 : plan_ask(blas, p, found, 1);
     if (count == 0)
         count = plan_ask(blas, p, found, CANDIDATES);
@@ -480,7 +480,7 @@ static PlanKey key_of(const OpsContext *c, const Product *p, const void *d, cons
     int aligned = alignment_of(a), of_b = alignment_of(b), of_d = alignment_of(d);
     aligned = of_b < aligned ? of_b : aligned;
     aligned = of_d < aligned ? of_d : aligned;
-    int of_added = alignment_of(p->add); /* 16 where there is none */
+    int of_added = alignment_of(p->add); /* 16 if there is none */
     aligned = of_added < aligned ? of_added : aligned;
     PlanKey key = {p->rows,   p->columns,   p->inner,        p->a_step,
                    p->b_step, p->d_step,    p->a_transposed, p->b_transposed,

@@ -314,7 +314,7 @@ static __global__ void __launch_bounds__(THREADS)
     dwave[(int64_t)blockIdx.y * samples + s] = sum;
 }
 
-/* Where everything lies for so many items; returns the blocks of scales_kernel. */
+/* Where everything lies for this many items; returns the blocks of scales_kernel. */
 static int lay_out(ScalesCuda *all, int items)
 {
     int blocks = 0;

@@ -67,7 +67,7 @@ static void attention_forward_task(void *arg, int task, int slot)
             t->lse[p.row + i0 + i] = VEC(h)->softmax(score + (int64_t)i * p.kl, p.kl);
         gemm(0, 0, rows, D, p.kl, 1, score, p.kl, t->v + p.v, s->ldv, 0, t->o + p.o + i0 * s->ldo, s->ldo);
     }
-    /* Padding is zero, whatever stood there. */
+    /* Padding is zero, whatever was there. */
     rows_zero(t->o + p.o, s->ldo, p.ql, s->tq, D);
     rows_zero(t->lse + p.row, 1, p.ql, s->tq, 1);
 }

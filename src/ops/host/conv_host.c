@@ -67,7 +67,7 @@ static void conv_step(const ConvTask *c, ConvPlace *p)
     }
 }
 
-/* Rows v0 .. v1 - 1 of the line of x [B,T,n], zero rows where there is nothing. */
+/* Rows v0 .. v1 - 1 of the line of x [B,T,n], zero rows if there is nothing. */
 static void conv_gather(const ConvTask *c, REAL *to, const REAL *x, int n, int64_t v0, int64_t v1)
 {
     ConvPlace p = conv_place(c, v0);

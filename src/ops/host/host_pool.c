@@ -1,6 +1,6 @@
 /* host_pool.c - see host_pool.h.
- * An operation of a small network takes 50 us, a sleeping thread 20 us to wake: so workers watch for work a
- * while before they sleep, and nobody waits for a worker that came too late to take a task. */
+ * An operation of a small network takes 50 us, a sleeping thread 20 us to wake: so workers poll for work for
+ * a while before they sleep, and the caller does not wait for workers that came too late to take a task. */
 #include "ops/host/host_pool.h"
 
 #include <pthread.h>

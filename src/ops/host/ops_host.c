@@ -27,7 +27,7 @@ static int host_ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
     c->stream = s;
     c->own = NULL;
     int threads = c->threads > 1 ? c->threads : 1;
-    /* With threads of its own OpenBLAS would divide products by their number, and spin while it waits. */
+    /* With its own threads, OpenBLAS would divide products by their number, and spin while it waits. */
     openblas_set_num_threads(1);
     HostOps *h = mem_calloc(1, sizeof *h);
     if (!h)

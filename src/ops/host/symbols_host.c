@@ -89,7 +89,7 @@ void HOST(symbol_means)(OpsContext *c, float *out, const float *in, const Durati
     host_pool_run(a.h->pool, B, symbol_means_task, &a);
 }
 
-/* Pitch and energy, each times a vector of its own. */
+/* Pitch and energy, each multiplied by its own vector. */
 void HOST(add_traits_forward)(OpsContext *c, void *out, const void *in, const float *pitch,
                               const float *energy, const void *w_pitch, const void *w_energy, int64_t rows,
                               int C)

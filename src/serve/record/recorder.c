@@ -36,7 +36,7 @@ static int take_lock(Recorder *r, Err *err)
                   : err_set(err, ERR_NOMEM, "no memory for a path in %s", r->folder);
     free(path);
     if (rc == ERR_STOPPED)
-        rc = err_set(err, ERR_BUSY, "process %ld records into %s: one at a time", holder, r->folder);
+        rc = err_set(err, ERR_BUSY, "process %ld is recording into %s already", holder, r->folder);
     return rc;
 }
 
@@ -84,7 +84,7 @@ static void say_enough(Recorder *r)
     if (r->enough || r->seconds + r->other_seconds < RECORDER_WANTED_SECONDS)
         return;
     r->enough = 1;
-    log_info(r->log, "%.1f minutes are enough to begin: %s", (r->seconds + r->other_seconds) / 60,
+    log_info(r->log, "%.1f minutes are enough to start: %s", (r->seconds + r->other_seconds) / 60,
              r->command);
 }
 
@@ -199,7 +199,7 @@ int recorder_read(Recorder *r, Buf *wav, const char *id, Err *err)
     pthread_mutex_lock(&r->lock);
     int rc = find(r, &i, id, err);
     if (!rc && r->items[i].seconds <= 0)
-        rc = err_set(err, ERR_MISSING, "this sentence was not recorded yet");
+        rc = err_set(err, ERR_MISSING, "this sentence has not been recorded yet");
     pthread_mutex_unlock(&r->lock);
     char *path = rc ? NULL : recorder_path(r, r->items[i].id, ".wav");
     if (!rc)
@@ -210,7 +210,7 @@ int recorder_read(Recorder *r, Buf *wav, const char *id, Err *err)
 
 /* ---- what changes ---- */
 
-/* 1: the text is on the disk as it should be, 0: there is none. Somebody may have corrected it meanwhile. */
+/* 1: the text is on the disk as it should be, 0: there is none. It may have been corrected meanwhile. */
 static int has_text(const char *path, const Buf *text, const char *id, Err *err)
 {
     Buf there = {0};
@@ -266,8 +266,8 @@ int recorder_save(Recorder *r, Take *take, const char *id, const char *text, con
     size_t i = 0;
     int rc = find(r, &i, id, err); /* the list does not change while it is open */
     if (!rc && text && strcmp(text, r->sentences.texts[i]) != 0)
-        rc = err_set(err, ERR_USAGE, "sentence %s is another one: the list was changed; load the page again",
-                     id);
+        rc = err_set(err, ERR_USAGE,
+                     "sentence %s is different now, because the list has changed; reload the page", id);
     if (!rc)
         rc = take_read(take, wav, size, err);
     if (!rc)
@@ -286,7 +286,7 @@ int recorder_save(Recorder *r, Take *take, const char *id, const char *text, con
     return rc;
 }
 
-/* The sound first: a text without one is no pair. Under the lock. */
+/* The sound first: a text without a recording is not a pair. Under the lock. */
 static int remove_pair(const Recorder *r, size_t i, Err *err)
 {
     static const char *const endings[] = {".wav", ".txt"};
@@ -312,7 +312,7 @@ int recorder_remove(Recorder *r, const char *id, Err *err)
         return rc;
     pthread_mutex_lock(&r->lock);
     if (r->items[i].seconds <= 0)
-        rc = err_set(err, ERR_MISSING, "this sentence was not recorded yet");
+        rc = err_set(err, ERR_MISSING, "this sentence has not been recorded yet");
     else
         rc = remove_pair(r, i, err);
     if (!rc)

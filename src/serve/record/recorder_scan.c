@@ -64,8 +64,8 @@ static int read_folder(Recorder *r, Stems *s, Err *err)
         if (is_left_over(e->d_name))
             unlinkat(dirfd(d), e->d_name, 0);
         else if (s->count >= MOST_FILES)
-            rc = err_set(err, ERR_DATA, "%s has more than %d files: record into a folder of its own",
-                         r->folder, MOST_FILES);
+            rc = err_set(err, ERR_DATA, "%s has more than %d files: record into a separate folder", r->folder,
+                         MOST_FILES);
         else
             rc = add_stem(r, s, e->d_name, dot ? (size_t)(dot - e->d_name) : strlen(e->d_name), err);
     }
@@ -84,7 +84,7 @@ static long sentence_of(const Recorder *r, const Map *texts, const char *text, s
     return -1;
 }
 
-/* The take of a sentence; 1: there is none. What is there and cannot be read as one is not ours. */
+/* The take of a sentence; 1: there is none. A file that cannot be read as such is not ours. */
 static int read_take(const Recorder *r, RecorderItem *k, const char *path, const char *text, Err *err)
 {
     Buf wav = {0};
@@ -102,7 +102,7 @@ static int read_take(const Recorder *r, RecorderItem *k, const char *path, const
     return rc;
 }
 
-/* A pair of somebody else's counts with what its header says. */
+/* A pair that was not recorded here counts with the length in its header. */
 static void count_other(Recorder *r, const char *path)
 {
     AudioInfo info;

@@ -58,8 +58,8 @@ static int take_line(Sentences *s, Map *known, const char *line, size_t n, size_
         if ((unsigned char)line[i] < ' ')
             return err_set(err, ERR_FORMAT, "%s, line %zu: a control character (%d)", name, number, line[i]);
     if (utf8_count(line, n) > SENTENCES_LONGEST)
-        return err_set(err, ERR_FORMAT, "%s, line %zu: %zu characters; a sentence has %d at most", name,
-                       number, utf8_count(line, n), SENTENCES_LONGEST);
+        return err_set(err, ERR_FORMAT, "%s, line %zu: %zu characters, but a sentence may have at most %d",
+                       name, number, utf8_count(line, n), SENTENCES_LONGEST);
     if (s->count == SENTENCES_MOST)
         return err_set(err, ERR_FORMAT, "%s has more than %d sentences", name, SENTENCES_MOST);
     char *text = block_strndup(&s->block, line, n);
@@ -89,7 +89,7 @@ static int take_text(Sentences *s, const char *text, size_t size, const char *na
     }
     map_free(&known);
     if (!rc && s->count == 0)
-        rc = err_set(err, ERR_FORMAT, "%s has no sentence; it should have one a line", name);
+        rc = err_set(err, ERR_FORMAT, "%s has no sentences; write one on each line", name);
     return rc;
 }
 
@@ -106,9 +106,9 @@ static int take_list(Sentences *s, const char *language, Err *err)
     for (size_t i = 0; i < LISTS; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
                  lists[i].language);
-    err_set(err, ERR_USAGE, "there is no list of sentences for the language %s, only for %s", language,
-            names);
-    return err_hint(err, "give a file with --sentences FILE, one sentence a line");
+    err_set(err, ERR_USAGE, "there is no built-in list of sentences for the language %s, only for %s",
+            language, names);
+    return err_hint(err, "use --sentences FILE, a file with one sentence a line");
 }
 
 int sentences_open(Sentences *s, const char *file, const char *language, Err *err)

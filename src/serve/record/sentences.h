@@ -18,7 +18,7 @@ typedef struct Sentences {
 } Sentences;
 
 /* file: NULL takes the list of the language ("de", "en-gb"). ERR_USAGE: there is none; ERR_FORMAT: a line
- * that is no sentence, with its number; ERR_MISSING, ERR_IO, ERR_NOMEM. A failed one is closed. */
+ * that is not a sentence, with its number; ERR_MISSING, ERR_IO, ERR_NOMEM. A failed one is closed. */
 int sentences_open(Sentences *s, const char *file, const char *language, Err *err);
 void sentences_close(Sentences *s); /* a zeroed or closed one is allowed */
 

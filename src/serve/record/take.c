@@ -116,7 +116,7 @@ static void measure_peaks(Take *t, double *mean)
     *mean = t->count ? sum / (double)t->count : 0;
 }
 
-/* The level of each moment: [*count], malloc'd. A constant offset is no sound. */
+/* The level of each moment: [*count], malloc'd. A constant offset is not sound. */
 static double *moments_of(const Take *t, double mean, size_t *count)
 {
     const int64_t length = (int64_t)(t->rate * MOMENT);

@@ -64,7 +64,7 @@ static size_t host_end(const char *s, size_t n, size_t at, const char *language,
     return labels >= 2 && is_alpha(s[label]) ? i : 0;
 }
 
-/* Marks that are no part of an address, on either side of it. */
+/* Marks on either side of an address that are not part of it. */
 static int is_border(uint32_t cp)
 {
     return cp == 0 || cp == ' ' || cp == 0x60C || cp == 0x61B || cp == 0x61F || cp == 0xAB || cp == 0xBB ||
@@ -80,7 +80,7 @@ size_t address_scheme(const char *s, size_t n)
     return 0;
 }
 
-/* Only at the beginning of what blanks and brackets separate. */
+/* Only at the start of a piece between blanks or brackets. */
 int address_find(Address *a, const char *s, size_t n, size_t at, const char *language)
 {
     if (at && !strchr("(\"'<[", s[at - 1]) && !is_border(unicode_before(s, at)))

@@ -1,6 +1,6 @@
 /* addresses.h - web and mail addresses as people say them: "example dot com slash docs", "info at example dot
- * org". The scheme is not said. Words for the signs are those of the language; a language without a row of
- * its own has blanks in their place. Threads: any. */
+ * org". The scheme is not said. Words for the signs are those of the language; a language without its own row
+ * has blanks in their place. Threads: any. */
 #ifndef MYXTTS_ADDRESSES_H
 #define MYXTTS_ADDRESSES_H
 

@@ -91,8 +91,8 @@ static int is_part(const char *word, int *lower)
     return in_list(small, parts, COUNT(parts));
 }
 
-/* 1 if one of the capitalised words before `at`, initials among them, is somebody's given name; *titled: a
- * title stands before them. */
+/* 1 if one of the capitalised words before `at`, which may be initials, is a given name; *titled: a title
+ * stands before them. */
 static int follows_person(const Line *l, size_t at, int *titled)
 {
     char word[WORD];

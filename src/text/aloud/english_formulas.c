@@ -1,5 +1,5 @@
-/* english_formulas.c - see english_line.h. What is said in words is left in digits for numbers.c wherever
- * that reads it the same way. */
+/* english_formulas.c - see english_line.h. Numbers are left in digits wherever numbers.c reads them the same
+ * way. */
 #include "text/aloud/english_line.h"
 
 /* Where the digits that begin at `at` end. */
@@ -137,7 +137,7 @@ static int try_times_ten(Line *l, size_t end)
     return 1;
 }
 
-/* v2.0.1, v3.11: each part is a number of its own. */
+/* v2.0.1, v3.11: each part is a separate number. */
 static int try_version(Line *l)
 {
     size_t at = l->at + 1, end = digits_end(l, at);

@@ -7,7 +7,7 @@
 #include "text/markup/scan.h"
 
 /* f is the figure at `at`. Returns 1 if it has been said, with what belongs to it; 0 if it is a plain number,
- * a year, an ordinal or whatever else numbers.c reads. */
+ * a year, an ordinal or anything else that numbers.c reads. */
 int english_figure(Scan *sc, size_t at, const Figure *f, int negative);
 
 /* Units after a number ("5 kg", "20°C", "3pm", "10x", "2.5bn"): says number and unit. Returns 1 if there was
@@ -22,8 +22,8 @@ size_t english_unit_after(Scan *sc, size_t end, int one);
  * figure may be left to the scan. */
 int english_sign(Scan *sc);
 
-/* A sum of money; sign: where its currency sign or figure begins, end: after the figure and its sign.
- * Returns where the text goes on. */
+/* A sum of money; sign: where its currency sign or figure begins, end: after the figure and its sign. Returns
+ * where the text continues. */
 size_t english_money(Scan *sc, const Figure *f, const MoneyNames *m, size_t sign, size_t end);
 
 /* "pm", " p.m." at `at`: where it ends, and the word that is said; 0 if it is not there. */

@@ -39,7 +39,7 @@ size_t english_unit_after(Scan *sc, size_t end, int one)
     return end + (unit->flags & UNIT_STOPPED && scan_prefix(sc, end, ".", 1) && end + 1 < sc->n);
 }
 
-/* "per hour", "per kilogram" after a slash; returns where the text goes on. */
+/* "per hour", "per kilogram" after a slash; returns where the text continues. */
 static size_t say_per(Scan *sc, size_t end)
 {
     size_t length;

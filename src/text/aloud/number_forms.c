@@ -172,7 +172,7 @@ void form_ordinal(Scan *sc, int64_t value, int feminine)
     scan_say(sc, end);
 }
 
-/* "3. g\u00FCn": an ordinal, if the sentence goes on. */
+/* "3. g\u00FCn": an ordinal, if the sentence continues. */
 static int try_stopped_ordinal(Scan *sc, const Figure *f)
 {
     size_t next = f->end + 2;

@@ -16,7 +16,7 @@ int form_unit(Scan *sc, const Figure *f, int negative);
 /* A sum of money that ends at `end`. */
 void form_money(Scan *sc, const Figure *f, const MoneyNames *m);
 
-/* Hours and minutes by the language's habit. Returns where the text goes on, 0 if it has none. */
+/* Hours and minutes by the language's habit. Returns where the text continues, 0 if it has none. */
 size_t form_clock(Scan *sc, int hours, int minutes, size_t end);
 
 /* An ordinal, also where ICU has none. */

@@ -86,7 +86,7 @@ static int plural_form(const Scan *sc, double value, char keyword[16])
     return !strcmp(keyword, "one") ? 0 : !strcmp(keyword, "few") || !strcmp(keyword, "two") ? 1 : 2;
 }
 
-/* Returns where the text goes on, behind the sign. */
+/* Returns where the text continues after the sign. */
 static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
 {
     char keyword[16];
@@ -105,7 +105,7 @@ static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
     return at + 1;
 }
 
-/* sign: where the sum begins, end: where the figure and its sign end. Returns where the text goes on. */
+/* sign: where the sum begins, end: where the figure and its sign end. Returns where the text continues. */
 static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t sign, size_t end)
 {
     const MoneyNames *m = number_rules_money(sc->rules, iso);
@@ -218,7 +218,7 @@ static int try_date(Scan *sc, size_t at)
     return 1;
 }
 
-/* "May 5-7": to seventh. Returns where the text goes on. */
+/* "May 5-7": to seventh. Returns where the text continues. */
 static size_t say_last_day(Scan *sc, const Figure *f)
 {
     size_t dash = dash_at(sc, f->end), digits = dash ? scan_digits(sc, f->end + dash) : 0;

@@ -46,8 +46,8 @@ static int in_word(uint32_t cp)
            cp == 0x200C;
 }
 
-/* The word at `at` in Persian letters: Arabic yeh and kaf become Persian ones, doubling signs and
- * ornaments go. Returns where it ends; word is "" if it is too long or bears vowel signs of its own. */
+/* The word at `at` in Persian letters: Arabic yeh and kaf become Persian ones, doubling signs and ornaments
+ * go. Returns where it ends; word is "" if it is too long or already has vowel signs. */
 static size_t read_word(const char *text, size_t n, size_t at, char word[WORD])
 {
     size_t used = 0, next = at;

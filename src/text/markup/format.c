@@ -26,7 +26,7 @@ static size_t run_of(const uint32_t *places, size_t from, size_t to, int *moves)
     return end - from;
 }
 
-/* A character that is no character must not pass for a control. */
+/* A noncharacter must not pass for a control. */
 static void blank_controls(Buf *text)
 {
     static const char control[] = "\xEF\xBF\xBF";

@@ -1,5 +1,5 @@
-/* format.h - how a text to be spoken is written: the table of formats, and which one a text is in. A format
- * is one row of it. Threads: any. */
+/* format.h - how a text to be spoken is written: the table of formats, and how the format of a text is
+ * recognised. A format is one row of it. Threads: any. */
 #ifndef MYXTTS_TEXT_FORMAT_H
 #define MYXTTS_TEXT_FORMAT_H
 
@@ -19,7 +19,7 @@ typedef enum {
 
 #define TEXT_FORMAT_NAMES "auto, plain, markdown, html or ssml" /* for messages and help */
 
-int text_format_find(TextFormat *f, const char *name); /* 0, or -1: there is no such one */
+int text_format_find(TextFormat *f, const char *name); /* 0, or -1: unknown */
 /* What AUTO means for a text; any other is itself. */
 TextFormat text_format_of(TextFormat f, const char *p, size_t n);
 

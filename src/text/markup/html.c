@@ -157,7 +157,7 @@ static int is_name(const char *s, size_t n, const char *name)
     return n == strlen(name) && !strncasecmp(s, name, n);
 }
 
-/* Attributes from `at` to behind the '>'; 0: it is no tag. *seen: where it stopped. */
+/* Attributes from `at` to behind the '>'; 0: it is not a tag. *seen: where it stopped. */
 static size_t read_attributes(Tag *t, const char *s, size_t n, size_t at, size_t *seen)
 {
     while (at < n && s[at] != '>') {

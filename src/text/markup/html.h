@@ -1,7 +1,7 @@
 /* html.h - HTML as a person would read it aloud: tags are silent, blocks end a sentence, <br> and cells of a
  * table are short pauses, items of <ol> have their numbers, <pre> is named, images are read by their alt
- * text; scripts, styles, comments and what is hidden are not read. It takes any bytes: what is no tag is
- * text. Time and memory are linear in the text. Threads: one per Reading. */
+ * text; scripts, styles, comments and what is hidden are not read. It takes any bytes: anything that is not a
+ * tag is text. Time and memory are linear in the text. Threads: one per Reading. */
 #ifndef MYXTTS_HTML_H
 #define MYXTTS_HTML_H
 
@@ -12,8 +12,7 @@
 /* Fills r up to reading_end. 0 or ERR_NOMEM. */
 int html_read(Reading *r, const char *text, size_t n);
 
-/* Whether a text is HTML beyond doubt: it begins like a page, or has an element of HTML from its beginning to
- * its end. */
+/* Whether a text is HTML beyond doubt: it starts like a page, or an element of HTML encloses it. */
 int html_is_likely(const char *text, size_t n);
 
 /* --- for Markdown, which may have tags in it --- */

@@ -85,8 +85,8 @@ static size_t solid_size(const char *s, size_t n, size_t at, const uint32_t *lin
     return s[at] == '\\' && at + 1 < n && is_mark(s[at + 1]) ? 2 : 0;
 }
 
-/* links[i] of '[' and '(': their closing ones. The stack of open ones lies in links itself: each holds the
- * one before it until it is closed. */
+/* links[i] of '[' and '(': their closing ones. The stack of open links is kept in `links` itself: each holds
+ * the one before it until it is closed. */
 static void find_brackets(const char *s, size_t n, uint32_t *links)
 {
     uint32_t open[2] = {0}; /* place + 1 */
@@ -258,7 +258,7 @@ static void read_newline(Walk *w, size_t at)
     reading_pause(w->r, hard ? PAUSE_SHORT : PAUSE_BLANK, w->places[at]);
 }
 
-/* One character of a kind of its own at `at`: where reading goes on; 0: it is text. */
+/* One character of a kind of its own at `at`: where reading continues; 0: it is text. */
 static size_t read_special(Walk *w, size_t at)
 {
     const char *s = w->s;
@@ -335,7 +335,7 @@ void inline_read(Inline *p, Reading *r)
 
 /* --- is it Markdown --- */
 
-/* Emphasis that stands by itself: "*word*", "**two words**", "~~gone~~", not "2 * 3", "5*", "a*b*c". */
+/* Emphasis on its own: "*word*", "**two words**", "~~gone~~", not "2 * 3", "5*", "a*b*c". */
 static int is_emphasis(const char *s, size_t n, size_t at)
 {
     const size_t size = run_of(s, n, at);

@@ -1,4 +1,4 @@
-/* markdown_inline.h - what stands in a paragraph of Markdown: emphasis, code, links, images, tags, entities.
+/* markdown_inline.h - the inside of a Markdown paragraph: emphasis, code, links, images, tags, entities.
  * Private to markdown.c. */
 #ifndef MYXTTS_MARKDOWN_INLINE_H
 #define MYXTTS_MARKDOWN_INLINE_H

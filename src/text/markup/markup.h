@@ -13,7 +13,7 @@
 
 #define MARKUP_CONTROL 0xFFFFu /* no character of XML; in a text without controls it means nothing */
 
-/* How words are said, beside what the voice would do by itself. */
+/* How words are spoken, relative to the voice's usual manner. */
 typedef struct MarkupManner {
     double rate;     /* 1: as it is; 2: twice as fast */
     double pitch;    /* semitones */

@@ -1,5 +1,5 @@
 /* reading.h - plain text that is made of a marked-up one, as a person would read it aloud: pauses become
- * marks of punctuation where there is none, a new line separates paragraphs. markdown.h and html.h fill it;
+ * marks of punctuation if there is none, a new line separates paragraphs. markdown.h and html.h fill it;
  * every byte knows where it comes from. The words that are added ("Code in Python, 12 lines") are those of
  * the language; one without a row in the table hears "code" and no more. Threads: one per Reading. */
 #ifndef MYXTTS_READING_H

@@ -56,7 +56,7 @@ void scan_gap(Scan *sc); /* a blank, where the language has blanks between words
 void scan_say_wide(Buf *out, const UChar *words, int32_t n);
 void scan_say_integer(Scan *sc, UNumberFormat *f, int64_t value); /* f NULL: the plain cardinal */
 void scan_say_value(Scan *sc, const Figure *f, int negative);     /* with its decimals, as ICU reads them */
-void scan_say_digits(Scan *sc, const char *s, size_t n); /* digit by digit, whatever stands between them */
+void scan_say_digits(Scan *sc, const char *s, size_t n); /* digit by digit, whatever is between them */
 void scan_say_year(Scan *sc, int64_t year);
 void scan_say_date(Scan *sc, int year, int month, int day); /* year 0: day and month only */
 int scan_has_said(const Buf *out, const char *word);        /* 1 if out ends with it */

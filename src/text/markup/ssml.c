@@ -1,4 +1,4 @@
-/* ssml.c - see ssml.h. A stack of what is in force, one entry for each element that is open. */
+/* ssml.c - see ssml.h. A stack of the manners in force, one entry for each open element. */
 #include "text/markup/ssml.h"
 
 #include <stdlib.h>
@@ -191,12 +191,13 @@ static void add_break(Ssml *d)
     if (time && !ssml_time(&seconds, time))
         note_value(d, "time", time);
     if (seconds > SSML_LONGEST_BREAK) {
-        markup_note(d->s, d->xml.from, "a break of %.0f s is longer than %.0f s, and is cut", seconds,
+        markup_note(d->s, d->xml.from, "a break of %.0f s is shortened to the maximum, %.0f s", seconds,
                     SSML_LONGEST_BREAK);
         seconds = SSML_LONGEST_BREAK;
     }
     if (d->silence + seconds > SSML_MOST_SILENCE) {
-        markup_note(d->s, d->xml.from, "all breaks are longer than %.0f s, and are cut", SSML_MOST_SILENCE);
+        markup_note(d->s, d->xml.from, "the breaks together are longer than %.0f s and are shortened",
+                    SSML_MOST_SILENCE);
         seconds = SSML_MOST_SILENCE - d->silence;
     }
     d->silence += seconds;
@@ -219,8 +220,8 @@ static int open_phoneme(Ssml *d, Frame *f, Err *err)
     if (!ph || !*ph)
         return xml_fail(&d->xml, d->xml.from, err, "<phoneme> needs ph: its sounds");
     if (alphabet && strcmp(alphabet, "ipa")) {
-        markup_note(d->s, d->xml.from, "the alphabet '%.30s' is not known (ipa is): the text is spoken",
-                    alphabet);
+        markup_note(d->s, d->xml.from,
+                    "unknown alphabet '%.30s' (only ipa is supported): the text is spoken instead", alphabet);
         return 0;
     }
     if (strchr(ph, '[') || strchr(ph, ']')) {
@@ -277,7 +278,7 @@ static void close_say_as(Ssml *d, const Frame *f)
     buf_clear(&d->as);
     if (!ssml_say_as(&d->as, d->inside.data ? d->inside.data : "", d->inside.size, as,
                      markup_string(d->s, d->format), language, d->use->phonemes))
-        markup_note(d->s, f->from, "interpret-as=\"%.40s\" is not known: the text is read as it is", as);
+        markup_note(d->s, f->from, "unknown interpret-as=\"%.40s\": the text is read as it is", as);
     say_instead(d, d->as.data ? d->as.data : "", d->as.size, f->from, d->xml.at);
     d->blank = 1;
     if (d->as.failed)
@@ -308,7 +309,7 @@ static int open_sub(Ssml *d, Frame *now, Err *err)
 {
     const char *alias = xml_value(&d->xml, "alias");
     if (!alias)
-        return xml_fail(&d->xml, d->xml.from, err, "<sub> needs alias: what is said");
+        return xml_fail(&d->xml, d->xml.from, err, "<sub> needs alias: the words to speak");
     say_instead(d, alias, strlen(alias), d->xml.from, d->xml.at);
     d->blank = 1;
     now->silent = 1;
@@ -331,7 +332,7 @@ static int open_element(Ssml *d, Err *err)
     Frame *now = top(d);
     switch (f.silent ? EL_SPEAK : f.element) {
     case EL_UNKNOWN:
-        markup_note(d->s, d->xml.from, "the element <%.*s> is not known: its text is spoken",
+        markup_note(d->s, d->xml.from, "unknown element <%.*s>: its text is spoken",
                     (int)(d->xml.name.n < 60 ? d->xml.name.n : 60), d->xml.name.p);
         break;
     case EL_PARAGRAPH:
@@ -421,9 +422,8 @@ int ssml_read(Markup *s, const char *p, size_t n, const TextFormatUse *use, Err 
         rc = failed ? failed : rc;
     }
     if (rc == ERR_DATA)
-        err_hint(err, ssml_is(p, n)
-                          ? "a text that only looks like SSML is spoken with the text format 'plain'"
-                          : "SSML begins with <speak> and ends with </speak>");
+        err_hint(err, ssml_is(p, n) ? "to speak a text that only looks like SSML, use the text format 'plain'"
+                                    : "SSML starts with <speak> and ends with </speak>");
     xml_close(&d->xml);
     buf_free(&d->inside);
     buf_free(&d->as);

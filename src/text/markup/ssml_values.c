@@ -1,5 +1,5 @@
-/* ssml_values.c - see ssml_values.h. Percentages and numbers without a sign, and labels, are of what the
- * voice does by itself; those with a sign are of what is in force outside the element. */
+/* ssml_values.c - see ssml_values.h. Labels, and percentages and numbers without a sign, are relative to the
+ * voice's usual manner; those with a sign are relative to the enclosing element. */
 #include "text/markup/ssml_values.h"
 
 #include <math.h>

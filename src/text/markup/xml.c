@@ -70,7 +70,7 @@ static int check_characters(const XmlReader *r, Err *err)
         const size_t from = i;
         const uint32_t cp = unicode_next(r->p, valid, &i);
         if (!is_character(cp))
-            return xml_fail(r, from, err, "U+%04X is no character of XML", cp);
+            return xml_fail(r, from, err, "U+%04X is not allowed in XML", cp);
     }
     return valid == r->n ? 0 : xml_fail(r, valid, err, "this is not valid UTF-8");
 }
@@ -87,7 +87,7 @@ static int read_name(XmlReader *r, Str *name, const char *of, Err *err)
     while (r->at < r->n && is_name(r->p[r->at], r->at == from))
         r->at++;
     *name = (Str){r->p + from, (uint32_t)(r->at - from)};
-    return name->n ? 0 : xml_fail(r, from, err, "here must stand the name of %s", of);
+    return name->n ? 0 : xml_fail(r, from, err, "the name of %s is missing here", of);
 }
 
 /* "ssml:break" is "break". */
@@ -119,7 +119,7 @@ static int read_reference(XmlReader *r, uint32_t *cp, Err *err)
         while (end < r->n && end - from < SHOWN && is_name(r->p[end], end == from + 1))
             end++;
         if (end > from + 1 && end < r->n && r->p[end] == ';')
-            return xml_fail(r, from, err, "there is no entity '%.*s'", (int)(end - from + 1), r->p + from);
+            return xml_fail(r, from, err, "unknown entity '%.*s'", (int)(end - from + 1), r->p + from);
         return xml_fail(r, from, err, "a bare & is not allowed; write &amp;");
     }
     uint32_t value = 0;
@@ -134,7 +134,7 @@ static int read_reference(XmlReader *r, uint32_t *cp, Err *err)
             break;
     }
     if (!digits || r->at >= r->n || r->p[r->at] != ';' || !is_character(value))
-        return xml_fail(r, from, err, "this is no number of a character");
+        return xml_fail(r, from, err, "this is not the number of a character");
     r->at++;
     *cp = value;
     return 0;
@@ -148,7 +148,7 @@ static int skip_to(XmlReader *r, size_t begin, const char *end, const char *what
     const size_t from = r->at;
     const char *found = memmem(r->p + from + begin, r->n - from - begin, end, strlen(end));
     if (!found)
-        return xml_fail(r, from, err, "the %s that begins here has no end", what);
+        return xml_fail(r, from, err, "the %s that starts here does not end", what);
     r->at = (size_t)(found - r->p) + strlen(end);
     return 0;
 }
@@ -157,11 +157,11 @@ static int skip_comment(XmlReader *r, Err *err)
 {
     const char *dashes = memmem(r->p + r->at + 4, r->n - r->at - 4, "--", 2);
     if (dashes && (dashes + 2 == r->p + r->n || dashes[2] != '>'))
-        return xml_fail(r, (size_t)(dashes - r->p), err, "-- may not stand in a comment");
+        return xml_fail(r, (size_t)(dashes - r->p), err, "-- is not allowed in a comment");
     return skip_to(r, 4, "-->", "comment", err);
 }
 
-/* It may name a file, which nobody reads; it may define nothing. */
+/* It may name a file, which is not read; it may define nothing. */
 static int skip_document_type(XmlReader *r, Err *err)
 {
     const size_t from = r->at;
@@ -173,13 +173,13 @@ static int skip_document_type(XmlReader *r, Err *err)
         else if (c == '"' || c == '\'')
             quote = c;
         else if (c == '[')
-            return xml_fail(r, r->at, err, "a document type may define nothing of its own here");
+            return xml_fail(r, r->at, err, "definitions inside the document type are not supported");
         else if (c == '>') {
             r->at++;
             return 0;
         }
     }
-    return xml_fail(r, from, err, "the document type that begins here has no end");
+    return xml_fail(r, from, err, "the document type that starts here does not end");
 }
 
 /* --- elements --- */
@@ -189,14 +189,14 @@ static int read_value(XmlReader *r, XmlAttribute *a, Err *err)
     const size_t from = r->at;
     const char quote = r->at < r->n ? r->p[r->at] : 0;
     if (quote != '"' && quote != '\'')
-        return xml_fail(r, from, err, "the value of '%.*s' must stand in quotes",
+        return xml_fail(r, from, err, "the value of '%.*s' must be in quotes",
                         (int)(a->name.n < SHOWN ? a->name.n : SHOWN), a->name.p);
     a->value = (uint32_t)r->values.size;
     for (r->at++; r->at < r->n && r->p[r->at] != quote;) {
         const char c = r->p[r->at];
         uint32_t cp;
         if (c == '<')
-            return xml_fail(r, r->at, err, "< may not stand in a value; write &lt;");
+            return xml_fail(r, r->at, err, "< is not allowed in a value; write &lt;");
         if (c != '&') {
             buf_add(&r->values, is_blank(c) ? " " : &c, 1);
             r->at++;
@@ -208,7 +208,7 @@ static int read_value(XmlReader *r, XmlAttribute *a, Err *err)
         unicode_append(&r->values, cp);
     }
     if (r->at >= r->n)
-        return xml_fail(r, from, err, "the value that begins here has no end");
+        return xml_fail(r, from, err, "the value that starts here does not end");
     r->at++;
     a->size = (uint32_t)r->values.size - a->value;
     buf_add(&r->values, "", 1);
@@ -222,13 +222,13 @@ static int read_attribute(XmlReader *r, Err *err)
     XmlAttribute *a = &r->attributes[r->attribute_count];
     const size_t from = r->at;
     if (r->attribute_count == XML_ATTRIBUTES)
-        return xml_fail(r, from, err, "an element may have %d attributes", XML_ATTRIBUTES);
+        return xml_fail(r, from, err, "an element may have at most %d attributes", XML_ATTRIBUTES);
     int rc = read_name(r, &a->name, "an attribute", err);
     if (rc)
         return rc;
     for (int i = 0; i < r->attribute_count; i++)
         if (same(r->attributes[i].name, a->name))
-            return xml_fail(r, from, err, "the attribute '%.*s' is there twice",
+            return xml_fail(r, from, err, "the attribute '%.*s' is given twice",
                             (int)(a->name.n < SHOWN ? a->name.n : SHOWN), a->name.p);
     skip_blanks(r);
     if (!begins(r, "="))
@@ -249,17 +249,17 @@ static int open_element(XmlReader *r, Err *err)
     if (r->depth == XML_DEPTH)
         return xml_fail(r, r->from, err, "elements are nested more than %d deep", XML_DEPTH);
     if (!r->depth && r->has_root)
-        return xml_fail(r, r->from, err, "there is a second element beside the first");
+        return xml_fail(r, r->from, err, "there is a second element after the first");
     r->attribute_count = 0;
     buf_clear(&r->values);
     for (;;) {
         const size_t blanks = skip_blanks(r);
         if (r->at >= r->n)
-            return xml_fail(r, r->from, err, "the tag that begins here has no end");
+            return xml_fail(r, r->from, err, "the tag that starts here does not end");
         if (begins(r, ">") || begins(r, "/>"))
             break;
         if (!blanks)
-            return xml_fail(r, r->at, err, "a blank must stand before an attribute");
+            return xml_fail(r, r->at, err, "a space is missing before the attribute");
         rc = read_attribute(r, err);
         if (rc)
             return rc;
@@ -291,7 +291,7 @@ static int close_element(XmlReader *r, Err *err)
             return xml_fail(r, r->from, err, "</%.*s> closes nothing", (int)(name.n < SHOWN ? name.n : SHOWN),
                             name.p);
         xml_place(r->p, r->open_at[r->depth - 1], &line, &column);
-        return xml_fail(r, r->from, err, "</%.*s> stands where </%.*s> must, for the element of line %zu",
+        return xml_fail(r, r->from, err, "</%.*s> where </%.*s> should be, for the element of line %zu",
                         (int)(name.n < SHOWN ? name.n : SHOWN), name.p,
                         (int)(open.n < SHOWN ? open.n : SHOWN), open.p, line);
     }
@@ -319,7 +319,7 @@ static int read_text(XmlReader *r, Err *err)
             if (r->in_cdata ? begins(r, "]]>") : r->p[r->at] == '<' || r->p[r->at] == '&')
                 break;
             if (!r->in_cdata && begins(r, "]]>"))
-                return xml_fail(r, r->at, err, "]]> may not stand in a text");
+                return xml_fail(r, r->at, err, "]]> is not allowed in text");
         }
         r->text = r->p + from;
         r->text_size = r->at - from;
@@ -328,7 +328,7 @@ static int read_text(XmlReader *r, Err *err)
         return XML_TEXT;
     for (size_t i = from; i < r->at; i++)
         if (!is_blank(r->p[i]))
-            return xml_fail(r, i, err, "text stands outside the first element");
+            return xml_fail(r, i, err, "there is text outside the first element");
     return NOTHING;
 }
 
@@ -349,7 +349,7 @@ int xml_next(XmlReader *r, Err *err)
     int rc = 0;
     if (!r->at) {
         if (r->n > XML_MOST_BYTES)
-            return err_set(err, ERR_DATA, "the document has %zu bytes; the most is %zu", r->n,
+            return err_set(err, ERR_DATA, "the document has %zu bytes; the maximum is %zu", r->n,
                            XML_MOST_BYTES);
         rc = check_characters(r, err);
         if (!rc && begins(r, "\xEF\xBB\xBF"))

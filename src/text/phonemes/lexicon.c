@@ -120,14 +120,14 @@ typedef struct Reader {
 static int fault(Reader *r, const char *what)
 {
     err_set(r->err, ERR_DATA, "%s:%d: %s", r->name, r->line, what);
-    return err_hint(r->err, "a line of a lexicon is: word, TAB, IPA; `myxtts phonemize` prints IPA");
+    return err_hint(r->err, "a line of a lexicon is written: word, TAB, IPA; `myxtts phonemize` prints IPA");
 }
 
 static int unknown_symbol(Reader *r, uint32_t cp)
 {
     char symbol[8] = "";
     symbol[utf8_put(symbol, cp)] = 0;
-    err_set(r->err, ERR_DATA, "%s:%d: %s (U+%04X) is no symbol that a voice knows", r->name, r->line,
+    err_set(r->err, ERR_DATA, "%s:%d: %s (U+%04X) is not a symbol that voices have", r->name, r->line,
             u_iscntrl((UChar32)cp) ? "?" : symbol, cp);
     return err_hint(r->err, "`myxtts phonemize --text \"...\"` shows how the symbols are written");
 }
@@ -176,7 +176,7 @@ static int read_line(Reader *r, const char *p, size_t n)
     if (utf8_valid(p, n) != n || memchr(p, 0, n))
         return fault(r, "the line is not valid UTF-8");
     if (!memchr(p, '\t', n))
-        return fault(r, "there is no TAB between a word and its pronunciation");
+        return fault(r, "the TAB between word and pronunciation is missing");
     const Str word = field(p, n, &at), ipa = field(p, n, &at), where = field(p, n, &at);
     buf_clear(&r->word);
     buf_clear(&r->ipa);
@@ -186,13 +186,13 @@ static int read_line(Reader *r, const char *p, size_t n)
     if (unknown)
         return unknown_symbol(r, unknown);
     if (!r->word.size || r->word.size > MOST_WORD)
-        return fault(r,
-                     r->word.size ? "the word has more than 400 bytes" : "there is no word before the TAB");
+        return fault(r, r->word.size ? "the word has more than 400 bytes"
+                                     : "the word before the TAB is missing");
     if (!r->ipa.size || r->ipa.size > MOST_IPA)
         return fault(r, r->ipa.size ? "the pronunciation has more than 1000 bytes"
-                                    : "there is no pronunciation behind the TAB");
+                                    : "the pronunciation after the TAB is missing");
     if (where.n && *where.p != '#' && !same(where, "first") && !same(where, "last"))
-        return fault(r, "what follows the pronunciation is neither `first` nor `last` nor a comment");
+        return fault(r, "only `first`, `last` or a comment may follow the pronunciation");
     return add_entry(r, same(where, "first") ? FIRST : same(where, "last") ? LAST : ANYWHERE);
 }
 

@@ -1,4 +1,4 @@
-/* lexicon.h - words with pronunciations of their own. One entry a line:
+/* lexicon.h - words with given pronunciations. One entry a line:
  *
  *     word<TAB>IPA             # a comment: a line that begins with '#', or what follows a third TAB
  *     word<TAB>IPA<TAB>last    only as the last word of a phrase; `first`: only as its first
@@ -21,8 +21,8 @@
 typedef struct Lexicon Lexicon;
 
 /* Reads the lines of a text. name: of the file, for messages ("names.tsv:3: ..."); skipped: lines at its
- * beginning that are not counted in these. ERR_DATA: a line that is no entry, with its number, and the symbol
- * that is not in the table of tokens.h. A failed one is NULL. */
+ * beginning that are not counted in these. ERR_DATA: a line that is not an entry, with its number, and the
+ * symbol that is not in the table of tokens.h. A failed one is NULL. */
 int lexicon_open(Lexicon **l, const char *text, size_t n, const char *name, int skipped, Err *err);
 void lexicon_close(Lexicon *l); /* NULL is fine */
 int lexicon_count(const Lexicon *l);

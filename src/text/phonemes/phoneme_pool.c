@@ -253,7 +253,7 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
             snprintf(a.detail, sizeof a.detail, "no phonemes within %d ms (phoneme_timeout_ms)",
                      p->cfg->phoneme_timeout_ms);
         else
-            snprintf(a.detail, sizeof a.detail, "the phonemiser process died on this text (%s)", how);
+            snprintf(a.detail, sizeof a.detail, "the phonemiser process crashed on this text (%s)", how);
         const PoolRequest *q = (const PoolRequest *)(const void *)s->request.data;
         log_warn(p->log, "%.*s: %s", (int)q->id, s->request.data + sizeof *q + q->text + q->language,
                  a.detail);
@@ -265,8 +265,8 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
         p->bytes += s->answer.size;
         drop_from_queue(w, at);
     } else if (++p->barren >= MAX_BARREN) {
-        return err_set(p->err, ERR_WORKER, "phonemiser processes keep ending for no known reason: %s",
-                       timed_out ? "no sign of life" : how);
+        return err_set(p->err, ERR_WORKER, "phonemiser processes keep ending for an unknown reason: %s",
+                       timed_out ? "no answer" : how);
     }
     p->report->restarts++;
     return start_worker(p, w);
@@ -367,7 +367,7 @@ static void close_pool(Pool *p)
     free(p->slots);
 }
 
-/* The marks lie in shared memory, so that they outlive a worker. */
+/* The marks are in shared memory, so that they outlive a worker. */
 static int run_workers(Pool *p)
 {
     struct pollfd fds[MAX_WORKERS];

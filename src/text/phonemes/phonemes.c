@@ -52,7 +52,7 @@ static struct {
     int is_latin;         /* its language is written in Latin letters */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A child that is forked finds the library at rest, whatever other threads were at. */
+/* A forked child finds the library at rest, whatever other threads were doing. */
 static void hold_library(void) { pthread_mutex_lock(&library.lock); }
 static void free_library(void) { pthread_mutex_unlock(&library.lock); }
 static void follow_forks(void) { pthread_atfork(hold_library, free_library, free_library); }
@@ -73,7 +73,7 @@ const char *phonemes_bundle(char *out, size_t cap)
     return out;
 }
 
-/* All voices but MBROLA's, which need files of their own. */
+/* All voices except MBROLA's, which need extra files. */
 static int load_voices(Phonemes *p)
 {
     const espeak_VOICE **list = espeak_ListVoices(NULL);
@@ -102,8 +102,8 @@ static int has_voice_data(const char *bundle, const char **dir)
     return there;
 }
 
-/* Once per process: every espeak_Initialize starts a thread of its own, and the second espeak_Terminate of a
- * process waits for ever (1.51). So the library stays open until the process ends; it has a sample rate from
+/* Once per process: every espeak_Initialize starts another thread, and the second espeak_Terminate in a
+ * process never returns (1.51). So the library stays open until the process ends; it has a sample rate from
  * its first start on. */
 static int initialise(const char *bundle)
 {
@@ -130,9 +130,9 @@ int phonemes_open(Phonemes **out, Err *err)
     pthread_mutex_unlock(&library.lock);
     if (!ready) {
         err_set(err, ERR_MISSING, "espeak-ng found no voice data in %s",
-                data && *data ? data : "its usual places");
-        err_hint(err, "install the package espeak-ng-data, or set ESPEAK_DATA_PATH to the folder that holds "
-                      "espeak-ng-data");
+                data && *data ? data : "the usual places");
+        err_hint(err, "install the package espeak-ng-data, or set ESPEAK_DATA_PATH to the folder that "
+                      "contains espeak-ng-data");
         free(p);
         return ERR_MISSING;
     }
@@ -191,7 +191,7 @@ static int use_voice(const Voice *v)
 }
 
 /* Behind a word of another language libespeak-ng 1.51 sometimes goes on in a third one: "S\u090a" leaves
- * en-us for en. It says the numbers otherwise then, and the voice is set anew. */
+ * en-us for en. It says the numbers otherwise then, and the voice is set again. */
 static void heal(const Voice *v)
 {
     char numbers[sizeof library.numbers];
@@ -426,7 +426,7 @@ static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
     return speak_raw(p, out);
 }
 
-/* --- words with IPA of their own --- */
+/* --- words with given IPA --- */
 
 static const char stand_in[] = "ttkttk"; /* phonemes of every voice, in an order that no word has */
 

@@ -20,7 +20,7 @@ typedef struct Phonemes Phonemes;
 int phonemes_open(Phonemes **p, Err *err);
 void phonemes_close(Phonemes *p);
 /* Writes the folder that holds espeak-ng-data beside the program; NULL: there is none, or ESPEAK_DATA_PATH
- * says where it is. For those who start libespeak-ng themselves, in a process of their own. */
+ * says where it is. For code that starts libespeak-ng itself, in a separate process. */
 const char *phonemes_bundle(char *out, size_t cap);
 
 /* `voice` is a language code as `espeak-ng --voices` prints it: "en-us", "fr-fr", "cmn". */
@@ -42,8 +42,8 @@ typedef struct PhonemePlace {
     uint32_t text, text_size, phonemes, phonemes_size;
     uint32_t mark; /* the private character whose IPA it is; 0: espeak-ng's */
 } PhonemePlace;
-/* The same of a text with private characters (UNICODE_STAND_IN) that have IPA of their own. espeak-ng speaks
- * the words around them as if a word stood there. */
+/* The same for a text with private characters (UNICODE_STAND_IN) whose IPA is given. espeak-ng speaks the
+ * words around them as if a word stood there. */
 typedef struct PhonemeMarks {
     const char *(*ipa)(void *arg, uint32_t code_point, size_t *size); /* NULL: it has none */
     void *arg;

@@ -121,7 +121,7 @@ double clip_seconds(const ClipTime *t, int64_t frame)
 
 /* --- what symbols belong together --- */
 
-/* The next symbol that is no blank; TOKEN_EOS at the end. */
+/* The next symbol that is not a blank; TOKEN_EOS at the end. */
 static int32_t behind(const int32_t *tokens, int text, int i)
 {
     while (++i < text)
@@ -136,7 +136,7 @@ static int is_apostrophe(int32_t token)
     return code == '\'' || code == 0x2019; /* typewriter's and typographer's */
 }
 
-/* A blank goes with what stands before it, so it neither begins nor ends a word. */
+/* A blank goes with what comes before it, so it neither begins nor ends a word. */
 int alignment_words(SymbolSpan *out, const int32_t *tokens, int text)
 {
     int count = 0, inside = 0;

@@ -30,7 +30,7 @@ int align_clips(Engine *e, const EvaluateOptions *o, AlignmentSink sink, void *a
 
 /* --- times --- */
 
-/* Where a clip lies in its file. Silence is cut off before the mel is made; frame m is centred on sample m *
+/* Where a clip is in its file. Silence is cut off before the mel is made; frame m is centred on sample m *
  * hop of what is left, so that a symbol which begins with frame m begins half a hop before. */
 typedef struct ClipTime {
     double offset;   /* seconds that were cut off at the beginning */
@@ -43,7 +43,7 @@ double clip_seconds(const ClipTime *t, int64_t frame);
 /* --- what symbols belong together --- */
 
 typedef struct SymbolSpan {
-    int from, to; /* symbols from .. to - 1; a blank belongs to what stands before it */
+    int from, to; /* symbols from .. to - 1; a blank belongs to what comes before it */
 } SymbolSpan;
 /* Words: symbols without a space or punctuation between them; an apostrophe between letters is part of a
  * word. out [text]; returns how many. */

@@ -20,7 +20,7 @@
 #include "train/listen/alignment.h"
 #include "train/listen/textgrid.h"
 
-#define SHORT_SPACE 0.1 /* seconds; a space that is no longer is no pause */
+#define SHORT_SPACE 0.1 /* seconds; a space up to this length is not a pause */
 #define MOST_FILE_BYTES ((size_t)1 << 30)
 #define SLOTS_PER_THREAD 4 /* clips that may be ready before their turn */
 
@@ -53,7 +53,7 @@ static double rounded(double seconds) { return round(seconds * 1e5) / 1e5; }
 
 static Str id_of(const AlignedClip *c) { return c->corpus->dataset.utterances[c->item->utterance].id; }
 
-/* --- where a clip lies in its recording --- */
+/* --- where a clip is in its recording --- */
 
 /* Samples that the mel was made of: how many, and how many were cut off before them. As audio_process does
  * it. */
@@ -107,7 +107,7 @@ static int find_time(const Job *j, Reader *r, const AlignedClip *c, ClipTime *t,
     if (frames == c->frames)
         return 0;
     err_set(err, ERR_DATA, "the recording gives %lld frames, its mel has %d", (long long)frames, c->frames);
-    return err_hint(err, "it was changed in the meantime: run the command again");
+    return err_hint(err, "the recording changed while this ran: run the command again");
 }
 
 /* --- one clip --- */
@@ -160,8 +160,8 @@ static int symbols_open(Symbols *s, const AlignedClip *c, const ClipTime *time, 
             frame += c->durations[i];
         }
     }
-    /* A short space is no pause: its frames are the beginning of the next word, the silence before a stop for
-     * instance. */
+    /* A short space is not a pause: its frames are the beginning of the next word, the silence before a stop
+     * for instance. */
     for (int i = 0; i + 1 < c->text; i++)
         if (tokens_code_point(s->tokens[i]) == ' ' && tokens_is_letter(s->tokens[i + 1]) &&
             s->starts[i + 1] - s->starts[i] <= SHORT_SPACE)

@@ -9,7 +9,7 @@
 
 static int is_voice(const Trainer *t) { return t->cfg->network == NETWORK_VOICE; }
 
-/* best.json; without it the run goes on, and others find what the checkpoint itself says. */
+/* best.json; without it the run continues, and readers find what the checkpoint itself says. */
 static void write_note(Trainer *t)
 {
     Err err = {0};
@@ -26,8 +26,8 @@ static void drop_previous(Trainer *t)
     t->before = (Judged){0};
 }
 
-/* The best of before stays until the words of the new one are known. One whose own words nobody has heard is
- * kept only where there is no other. */
+/* The best of before stays until the words of the new one are known. A checkpoint whose words were not judged
+ * is kept only if there is no other. */
 static void keep_previous(Trainer *t, const Judged *best)
 {
     Err err = {0};
@@ -89,7 +89,7 @@ void choosing_hear(Trainer *t)
     if (heard.step != t->heard.step)
         return;
     WordsVerdict verdict = choice_hear(c, &t->before, &heard, &t->heard.recordings);
-    snprintf(what, sizeof what, "the words of step %lld are clearly worse", (long long)was.step);
+    snprintf(what, sizeof what, "step %lld gets clearly more words wrong", (long long)was.step);
     if (verdict == WORDS_RETURN && checkpoint_writer_return_best(t->writer, &err)) {
         log_warn(t->log, "%s, but %s", what, err.msg);
         c->best = was;
@@ -97,14 +97,15 @@ void choosing_hear(Trainer *t)
             c->best.words = heard.words;
             c->best.wrong = heard.wrong;
         }
-        c->peak = 0; /* at least the next one that speaks takes its place */
+        c->peak = 0; /* the next checkpoint that is judged takes its place */
     } else if (verdict == WORDS_PREFER && !checkpoint_writer_choose_best(t->writer, heard.step, &err)) {
         c->best = heard;
         c->peak = ear_score(&heard.ear);
     } else if (verdict == WORDS_PREFER) {
-        log_info(t->log,
-                 "%s than those of step %lld, which is gone: the next one that speaks takes its place", what,
-                 (long long)heard.step);
+        log_info(
+            t->log,
+            "%s than step %lld, whose checkpoint is gone: the next checkpoint that is judged takes its place",
+            what, (long long)heard.step);
     }
     if (c->best.step != was.step)
         say_change(t, what);

@@ -19,7 +19,7 @@
 #define JUDGED_COPIES 3 /* that are compared with Griffin-Lim's */
 
 struct Copies {
-    const Corpus *corpus; /* validation, or the training's where nothing is held out */
+    const Corpus *corpus; /* validation, or the training's if nothing is held out */
     MelPlan *plan;
     MelScratch *scratch;
     Vocoder *vocoder;
@@ -116,7 +116,7 @@ static int copy_clip(Trainer *t, uint32_t i, Err *err)
     /* Whole frames: as many samples come out as went in. */
     if (!store_entry_whole(&c->corpus->audio, entry) || audio_view(&v, &e) || v.count < (uint32_t)hop) {
         log_line(t->log, telling_once(t, TELL_NO_COPY),
-                 "a clip of validation is damaged or too short to be copied");
+                 "a validation clip is damaged or too short to be copied");
         return 0;
     }
     const int64_t all = v.count / hop, frames = all + 1 < c->most ? all + 1 : c->most;
@@ -124,7 +124,7 @@ static int copy_clip(Trainer *t, uint32_t i, Err *err)
     audio_samples(c->recording, v.data, v.scale, n);
     if (!mel_of_clip(c, item, frames, n)) {
         log_line(t->log, telling_once(t, TELL_NO_COPY),
-                 "the voice's mel of a clip of validation is damaged: it is not copied");
+                 "the voice's mel of a validation clip is damaged: the clip is not copied");
         return 0;
     }
     int rc = vocoder_run(c->vocoder, c->copy, c->mel, (int)frames, err);
@@ -139,7 +139,7 @@ int copies_show(Trainer *t, Err *err)
     if (frames < 1)
         return frames;
     mel_compute(c->plan, c->scratch, c->copied, c->copy, (int64_t)(frames - 1) * t->cfg->hop_length);
-    snprintf(title, sizeof title, "a clip of validation and its copy, step %lld", (long long)t->state.step);
+    snprintf(title, sizeof title, "a validation clip and its copy, step %lld", (long long)t->state.step);
     EngineLook look = {.predicted = c->copied, .target = c->mel, .frames = frames, .bands = t->cfg->n_mels};
     picture_of_copy(t->cfg->checkpoint_dir, t->events, t->state.step, &look,
                     &(PictureScale){.cfg = t->cfg, .title = title}, t->log);

@@ -19,7 +19,7 @@
 #include "train/step/together.h"
 
 #define MOST_LOST 0.1 /* share of the clips that may be missing: with fewer the loss cannot be compared */
-#define EAR_CLIPS 8   /* that are compared with their recordings where nobody listens */
+#define EAR_CLIPS 8   /* that are compared with their recordings if there is no judge */
 #define SAMPLE_ITERATIONS 32 /* of Griffin-Lim: a sample shows how training goes, it need not be the best */
 
 /* The same clip at every validation, as pictures. */
@@ -27,7 +27,7 @@ static void show_look(Trainer *t, const EngineLook *l)
 {
     char title[64];
     const MelStatistics *pitch = &t->o.train->statistics;
-    snprintf(title, sizeof title, "a clip of validation, step %lld", (long long)t->state.step);
+    snprintf(title, sizeof title, "a validation clip, step %lld", (long long)t->state.step);
     PictureScale scale = {.cfg = t->cfg,
                           .mean = t->snapshot.content.mean,
                           .deviation = t->snapshot.content.deviation,
@@ -56,7 +56,7 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], const E
         if (!rc && each)
             rc = each(arg, e, evaluated++, err);
     }
-    /* Nobody waits for a rank that has failed: it tells the others. */
+    /* No rank waits for one that has failed: it tells the others. */
     if (rc && o->ranks)
         return rc;
     int ended = engine_evaluate_end(e, terms, &frames, rc ? NULL : err);
@@ -77,11 +77,11 @@ static void raise(uint64_t *peak, const Device *d)
         *peak = used;
 }
 
-/* A pipeline of its own, with few buffers: the training's goes on waiting with what it has prepared. */
+/* A separate pipeline, with few buffers: the training's pipeline waits with the batches it has prepared. */
 int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each,
                      void *arg, Err *err)
 {
-    /* Not on the stack: a reader that is stuck goes on looking at it. */
+    /* Not on the stack: a stuck reader still uses it. */
     Config *cfg = mem_calloc(1, sizeof *cfg);
     Pipeline *p = NULL;
     if (!cfg)
@@ -110,7 +110,7 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     Err ignored = {0};
     o->model->ops->stream_wait_idle(engine_stream(e), &ignored);
     if (pipeline_close(p))
-        return rc ? rc : err_set(err, ERR_WORKER, "a loader does not come back from a read in validation");
+        return rc ? rc : err_set(err, ERR_WORKER, "a loader is stuck in a read during validation");
     free(cfg);
     return rc;
 }
@@ -181,7 +181,7 @@ static int speak_clips(Trainer *t, Validation *v, int last, Err *err)
                               : (uint32_t)((uint64_t)count * (uint64_t)i / (uint64_t)n);
         rc = speak_item(t->synthesiser, &speech[i], t->cfg, t->o.validation, items[i], &t->clips, err);
     }
-    /* Early in a training durations run away: nobody can listen to that. */
+    /* Early in a training durations run away: that cannot be judged by ear. */
     if (rc == ERR_DATA) {
         log_line(t->log, telling_once(t, TELL_CANNOT_SPEAK) == LOG_WARN ? LOG_INFO : LOG_DEBUG,
                  "the clips cannot be spoken yet: %s", err->msg);
@@ -229,7 +229,7 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
     }
     const int counts = (double)lost <= MOST_LOST * (double)clips;
     if (!counts)
-        log_warn(t->log, "validation at step %lld could load only %lld of %lld clips: it does not count",
+        log_warn(t->log, "validation at step %lld could load only %lld of %lld clips and does not count",
                  (long long)t->state.step, (long long)(clips - lost), (long long)clips);
     if (!rc && counts && voice)
         rc = evaluate_own_text(&v->own_text, v->terms[TERM_ALIGN], t->engine, &o, err);
@@ -246,7 +246,7 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
 
 /* --- spoken samples --- */
 
-/* Texts become tokens once. One that cannot be spoken is warned of and left out. */
+/* Texts become tokens once. A text that cannot be spoken is skipped with a warning. */
 int samples_open(Trainer *t, Err *err)
 {
     const StringList *texts = &t->cfg->text2audio_texts;
@@ -276,8 +276,8 @@ int samples_open(Trainer *t, Err *err)
         int32_t *tokens = mem_calloc((size_t)(n > 0 ? n : 1), sizeof *tokens);
         if (!tokens || n > most) {
             free(tokens);
-            log_warn(t->log, "text2audio_texts: \"%s\" has %d tokens; at most %d are spoken as a sample",
-                     text, n, most);
+            log_warn(t->log, "text2audio_texts: \"%s\" has %d tokens, but a sample may have at most %d", text,
+                     n, most);
             continue;
         }
         for (int k = 0; k < n; k++)
@@ -302,8 +302,8 @@ void samples_close(Trainer *t)
     sound_close(t->sound);
 }
 
-/* RUN/samples/NAME.wav: the event file has the same sound, but not every player reads it. A full disk is no
- * reason to end a training. */
+/* RUN/samples/NAME.wav: the event file has the same sound, but not every player reads it. A full disk must
+ * not end a training. */
 void sample_write(const Trainer *t, const char *name, const float *samples, int64_t n)
 {
     Err err = {0};

@@ -92,7 +92,7 @@ static int fill_pitch(const Hearing *h, Ear *e, Take *s)
     return pitch_compute(h->pitch, e->pitch, s->pitch, s->voiced, s->samples, s->count);
 }
 
-/* What a recogniser understands of it, where there is one. */
+/* What a recogniser understands of it, if there is one. */
 static int judge_sound(const Hearing *h, Ear *e, Take *s, const char *said, Err *err)
 {
     JudgeClip c = {.samples = s->samples, .count = s->count, .rate = h->cfg->sample_rate, .said = said};
@@ -187,7 +187,8 @@ static int open_ear(const Hearing *h, Ear *e, Err *err)
     return rc;
 }
 
-/* In the thread, before its first clips: recognisers take seconds to open, and nobody waits for them. */
+/* In the thread, before its first clips: recognisers take seconds to open, and the training does not wait for
+ * them. */
 static int open_ears(Hearing *h, Err *err)
 {
     for (int i = 0; i < h->threads; i++) {
@@ -332,7 +333,7 @@ int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int mos
     return 0;
 }
 
-/* Every thread has a stage of its own. */
+/* Every thread has its own stage. */
 void hearing_set_sound(Hearing *h, const SoundOptions *o)
 {
     h->sound = *o;
@@ -340,7 +341,7 @@ void hearing_set_sound(Hearing *h, const SoundOptions *o)
     h->sound.threads = 1;
 }
 
-/* Clips that nobody has begun are dropped; the one under way is waited for. */
+/* Clips that have not been started are dropped; the one under way is waited for. */
 void hearing_close(Hearing *h)
 {
     if (!h)
@@ -427,25 +428,25 @@ int hearing_result(Hearing *h, Heard *out, int wait, Err *err)
     return there;
 }
 
-/* One sentence for the log. Without a recogniser it says what is known all the same. */
+/* One sentence for the log. Without a recogniser it reports what is known anyway. */
 void heard_sentence(const Heard *h, char *out, size_t cap)
 {
     char rest[160] = "", pitch[60] = "";
     if (isfinite(h->f0_rmse_semitones)) /* a whisper has none */
         snprintf(pitch, sizeof pitch, ", pitch off by %.1f semitones", h->f0_rmse_semitones);
     if (isfinite(h->mcd_db))
-        snprintf(rest, sizeof rest, "; %.1f dB from the recordings%s, %.2f times as long", h->mcd_db, pitch,
-                 h->length_ratio);
+        snprintf(rest, sizeof rest, "; %.1f dB from the recordings%s, %.2f times their length", h->mcd_db,
+                 pitch, h->length_ratio);
     if (h->voice.words && h->recordings.words)
         snprintf(out, cap, "%.0f %% of the words wrong; in the recordings %.0f %%%s", 100 * h->voice.share,
                  100 * h->recordings.share, rest);
     else if (h->voice.words)
         snprintf(out, cap, "%.0f %% of the words wrong%s", 100 * h->voice.share, rest);
     else
-        snprintf(out, cap, "words were not judged (%.120s)%s", h->why_not, rest);
+        snprintf(out, cap, "the words were not judged (%.120s)%s", h->why_not, rest);
 }
 
-/* Counts, or null where nobody listened. */
+/* Counts, or null if there was no judge. */
 static void words_json(json_t *o, const char *words, const char *wrong, const char *share, const WordScore *s)
 {
     json_object_set_new(o, words, s->words ? json_integer(s->words) : json_null());

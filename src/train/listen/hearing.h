@@ -1,6 +1,6 @@
 /* hearing.h - what a listener hears when held-out clips are spoken from their text alone: words, by a
- * recogniser where there is one for the language, and the distance from the recordings. Sound is made and
- * judged in a thread of its own, at low priority, so that no device waits for it. The recordings of the same
+ * recogniser if there is one for the language, and the distance from the recordings. Sound is made and
+ * judged in a separate thread of low priority, so that no device waits for it. The recordings of the same
  * clips are judged once, since a recogniser's own errors are many. Threads: one owner. */
 #ifndef MYXTTS_HEARING_H
 #define MYXTTS_HEARING_H

@@ -6,8 +6,8 @@
 #define FEW_CLIPS 3
 #define DOUBT 5.0       /* clips that say as much as the belief that lengths are right */
 #define MOST_PACE 1.25  /* and as much less */
-#define MOST_SPREAD 1.6 /* at least 1: nobody is made to speak in a flatter voice */
-#define LONGEST_LOG 7.6 /* of a duration, in frames: what a broken network may ask for at the most */
+#define MOST_SPREAD 1.6 /* at least 1: no voice is made flatter */
+#define LONGEST_LOG 7.6 /* of a duration, in frames: what a broken network may ask for at most */
 
 /* Squares of the distance from the mean, weighted by frames. stride: numbers from one symbol's pitch to the
  * next. */

@@ -1,7 +1,7 @@
 /* manner.h - how a voice's prosody differs from the recordings' on the whole, and what makes up for it.
  * Durations and pitch are predicted as averages, so that sentences come out somewhat flat, and, where a small
- * corpus was learned by heart, too short. Both are measured on held-out clips at every validation; whoever
- * speaks corrects them (synthesis.h). */
+ * corpus was learned by heart, too short. Both are measured on held-out clips at every validation; synthesis
+ * corrects them (synthesis.h). */
 #ifndef MYXTTS_MANNER_H
 #define MYXTTS_MANNER_H
 

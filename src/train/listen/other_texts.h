@@ -14,14 +14,14 @@ typedef struct OtherTexts {
     uint32_t count;   /* that are changed */
 } OtherTexts;
 
-/* Every clip gets a text of about the length of its own, and with other symbols. c must outlive it.
- * ERR_NOMEM: nothing is open. It is not to be closed while a pipeline may still read (ERR_WORKER). */
+/* Gives every clip the text of another clip, of about the same length but with other symbols. c must outlive
+ * it. ERR_NOMEM: nothing is open. It is not to be closed while a pipeline may still read (ERR_WORKER). */
 int other_texts_open(OtherTexts *o, const Corpus *c, Err *err);
 void other_texts_close(OtherTexts *o); /* safe on a zeroed one */
 
-/* What the clips' own texts explain of them that others do not, as a share of the alignment's loss: 0 where
- * the network knows nothing of the text. align: that loss with their own texts (evaluate_batches). NaN where
- * no text can be changed. The errors of evaluate_batches. */
+/* What the clips' own texts explain of them that others do not, as a share of the alignment's loss: 0 if the
+ * network has learned nothing about the text. align: that loss with their own texts (evaluate_batches). NaN
+ * where no text can be changed. The errors of evaluate_batches. */
 int evaluate_own_text(double *share, double align, Engine *e, const EvaluateOptions *o, Err *err);
 
 #endif

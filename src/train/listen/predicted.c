@@ -137,11 +137,11 @@ static int open_store(Predicted *p, Err *err)
         rc = file_make_dirs(p->place, err);
     if (rc)
         return rc;
-    /* One that is damaged is made anew. */
+    /* A damaged mel is made again. */
     if (store_open(&p->old_store, p->place, PREDICTED_STORE, &why) == 0)
         p->old = &p->old_store;
     else if (why.code != ERR_MISSING)
-        log_warn(p->o.log, "%s: the voice's mels are made anew", why.msg);
+        log_warn(p->o.log, "%s: making the voice's mels again", why.msg);
     return store_build_open(&p->build, p->place, PREDICTED_STORE, p->old, p->settings, 1, err);
 }
 

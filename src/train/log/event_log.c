@@ -136,7 +136,7 @@ static void field_buf(Buf *b, int field, const Buf *inner)
 
 /* ---- failures */
 
-/* The log must not stop a training run. The first failure turns it off: every call does nothing from then on,
+/* The log must not stop a training run. The first failure turns it off: from then on calls have no effect,
  * except that the next event_log_flush returns the failure, once. */
 static void fail(EventLog *l, const Err *why)
 {
@@ -336,8 +336,8 @@ int event_log_flush(EventLog *l, Err *err)
         if (file_write_all(l->fd, l->out.data, l->out.size, l->path, &why)) {
             /* Readers stop at a partial record: cut it off. */
             if (ftruncate(l->fd, (off_t)l->written))
-                err_hint(&why,
-                         "the file ends in a partial record: readers stop there, all before it is intact");
+                err_hint(&why, "the file ends in a partial record; readers stop there, and everything before "
+                               "it is intact");
             fail(l, &why);
         } else {
             l->written += (int64_t)l->out.size;

@@ -3,9 +3,9 @@
  * the tensorboard package 2.x reads them. Everything is gathered in memory and written by event_log_flush.
  *
  * Nothing here stops a training: the first failure (no memory, a full disk) is told once, by the next flush;
- * from then on every call does nothing. The file stays readable up to the last whole flush. Times in the file
- * are the wall time given at open plus what the monotonic clock counted since. Threads: one at a time. Every
- * function but open accepts l == NULL and does nothing then. */
+ * from then on all calls have no effect. The file stays readable up to the last whole flush. Times in the
+ * file are the wall time given at open plus what the monotonic clock counted since. Threads: one at a time.
+ * All functions except open accept l == NULL and then have no effect. */
 #ifndef MYXTTS_EVENT_LOG_H
 #define MYXTTS_EVENT_LOG_H
 

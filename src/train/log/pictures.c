@@ -41,8 +41,8 @@ static int check_look(const EngineLook *l, Err *err)
     for (int i = 0; i < l->text && l->durations; i++)
         frames += l->durations[i];
     if (l->text < 1 || l->frames < 1 || l->bands < 1 || !l->tokens || frames != l->frames)
-        return err_set(err, ERR_DATA, "there is no alignment to draw: %d symbols on %lld of %d frames",
-                       l->text, (long long)frames, l->frames);
+        return err_set(err, ERR_DATA, "no alignment to draw: %d symbols on %lld of %d frames", l->text,
+                       (long long)frames, l->frames);
     return 0;
 }
 
@@ -263,7 +263,7 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
     if (rc)
         return rc;
     if (!l->mu || !l->target)
-        return err_set(err, ERR_DATA, "there is no mel to draw the alignment on");
+        return err_set(err, ERR_DATA, "no mel to draw the alignment on");
     float *values = fit(l);
     if (!values)
         return err_set(err, ERR_NOMEM, "no memory for a picture of %d x %d", l->text, l->frames);
@@ -286,7 +286,7 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
         plot_time(&p, l->frames, seconds_per_frame(s));
         draw_names(&p, l, names);
         draw_path(&p, l);
-        plot_colour_bar(&p, "log-likelihood, less the best symbol's");
+        plot_colour_bar(&p, "log-likelihood minus that of the best symbol");
         hand_over(pixels, w, h, &canvas, rc);
     }
     free(values);
@@ -326,7 +326,7 @@ int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const
     if (rc)
         return rc;
     if (!l->target || !l->predicted || l->frames < 1)
-        return err_set(err, ERR_DATA, "there are no two mels to draw");
+        return err_set(err, ERR_DATA, "two mels are needed for a picture");
     MelPlan *plan = NULL;
     rc = mel_plan_open(&plan, s->cfg, err);
     if (rc)
@@ -415,7 +415,8 @@ static void draw_pitch(Plot *p, const EngineLook *l, const PictureScale *s, cons
             double v = in_hz(s, lines[k].values[i * lines[k].step]),
                    y = p->y + p->h - (v - low) / (high - low) * p->h;
             double x0 = frame_x(p, at, l->frames), x1 = frame_x(p, at + l->durations[i], l->frames);
-            /* A thin line up or down to the next symbol; nothing is drawn where one of them is no number. */
+            /* A thin line up or down to the next symbol; nothing is drawn where one of them is not a
+             * number. */
             draw_stroke(p->canvas, x0, last, x0, y, 1.2);
             draw_stroke(p->canvas, x0, y, x1, y, 3.4);
             last = y;
@@ -443,7 +444,7 @@ int picture_pitch_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, cons
     if (rc)
         return rc;
     if (!l->pitch || !l->traits)
-        return err_set(err, ERR_DATA, "there is no pitch to draw");
+        return err_set(err, ERR_DATA, "no pitch to draw");
     const PitchLine lines[] = {{l->pitch, 1, "recording", chart_colour(0)},
                                {l->traits + TRAIT_PITCH, TRAIT_COUNT, "predicted", chart_colour(1)}};
     Canvas canvas = {0};
@@ -476,7 +477,7 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
     if (rc)
         return rc;
     if (!l->predicted || !l->pitch)
-        return err_set(err, ERR_DATA, "there is no speech to draw");
+        return err_set(err, ERR_DATA, "no speech to draw");
     MelPlan *plan = NULL;
     rc = mel_plan_open(&plan, s->cfg, err);
     if (rc)
@@ -510,7 +511,7 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
 
 /* --- of a run --- */
 
-/* Pictures are for looking at; one that fails is warned of, and training goes on. */
+/* Pictures are for looking at; one that fails gives a warning, and training continues. */
 typedef int (*PictureDraw)(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
                            Err *err);
 

@@ -1,6 +1,6 @@
 /* pictures.h - what a network makes of a clip, as pictures: its alignment, its mel, its pitch.
  * The functions leave a picture in memory: *pixels [*h][*w], top row first, malloc'd; NULL after a failure.
- * ERR_DATA where there is nothing to draw, ERR_NOMEM.
+ * ERR_DATA if there is nothing to draw, ERR_NOMEM.
  * Threads: any. */
 #ifndef MYXTTS_PICTURES_H
 #define MYXTTS_PICTURES_H
@@ -27,7 +27,7 @@ typedef struct PictureScale {
 int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
                              Err *err);
 /* The mel of the recording above the mel that was made, in one range of colours, with the symbols between
- * them where there are any. */
+ * them if there are any. */
 int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
 /* The pitch of each symbol in the clip and as it was predicted, over time. */
 int picture_pitch_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);

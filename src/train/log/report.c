@@ -9,15 +9,15 @@
 #include "train/run_parts.h"
 
 #define TIMES_KEPT 2000 /* in a line of log.jsonl */
-/* Steps that the guard leaves out: so many in a row, or one in so many, are many. */
+/* Steps that the guard leaves out: this many in a row, or one in this many, are many. */
 #define MANY_IN_A_ROW 3
 #define MANY_OF 100
 
 /* 1: the network that is trained learns from the loss term. */
 static int is_term(const Trainer *t, int k) { return loss_term_is_of((LossTerm)k, t->cfg->network); }
 
-/* The odd gradient that is too high is what the guard is for; one of many, or one that is no number, is worth
- * a warning. Each is said once, then the line about steps counts them. */
+/* The odd gradient that is too high is what the guard is for; one of many, or one that is not a number, is
+ * worth a warning. Each is said once, then the line about steps counts them. */
 static LogLevel left_out_level(Trainer *t, const StepResult *r)
 {
     if (r->guard.skipped == 1)
@@ -28,7 +28,7 @@ static LogLevel left_out_level(Trainer *t, const StepResult *r)
     return telling_once(t, TELL_HIGH) == LOG_WARN ? LOG_INFO : LOG_DEBUG;
 }
 
-/* A finished step goes into the sums of its interval; one that was skipped is told. */
+/* A finished step goes into the sums of its interval; a skipped step is reported. */
 void report_step(Trainer *t, const StepResult *r)
 {
     Interval *i = &t->interval;
@@ -36,7 +36,7 @@ void report_step(Trainer *t, const StepResult *r)
         i->skipped++;
         t->skipped++;
         log_line(t->log, left_out_level(t, r),
-                 "step %lld was left out: its gradient %s (norm %g, usual %g); %d in a row",
+                 "step %lld was skipped: its gradient %s (norm %g, usual %g); %d in a row",
                  (long long)r->step, r->guard.skipped == 1 ? "is not finite" : "is far too high",
                  (double)r->guard.norm, (double)r->guard.mean, r->guard.consecutive);
         char text[64];
@@ -77,7 +77,7 @@ static void meter_part(const StepMeter *m, int64_t from, Stats *step, double *wa
     *busy_share = all > 0 ? busy / all : 0;
 }
 
-/* A line of log.jsonl. A log that cannot be written is warned of; training goes on. */
+/* A line of log.jsonl. A log that cannot be written is warned of; training continues. */
 static void write_object(Trainer *t, json_t *o)
 {
     Err err = {0};
@@ -91,7 +91,7 @@ static void write_object(Trainer *t, json_t *o)
 
 static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, json_from_double(v)); }
 
-/* What a line says, wherever it goes. */
+/* The contents of a line, for the terminal and the log. */
 typedef struct Line {
     int64_t at; /* step */
     double lr;
@@ -209,7 +209,7 @@ static void draw_line(Trainer *t, const Line *l)
                    {"speed/busy_percent", 100 * l->busy},
                    {"speed/padding_percent", 100 * l->padding}};
     for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++)
-        if (isfinite(scalars[k].value)) /* what was not measured is no point of a curve */
+        if (isfinite(scalars[k].value)) /* values that were not measured are not points of a curve */
             event_log_scalar(t->events, scalars[k].tag, l->at, scalars[k].value);
     for (int k = 0; k < TERM_COUNT; k++) {
         char tag[32];
@@ -382,6 +382,6 @@ void report_flush(Trainer *t)
     Err err = {0};
     if (t->events && event_log_flush(t->events, &err) && !t->event_failed) {
         t->event_failed = 1;
-        log_warn(t->log, "the event file is not written any more: %s; training goes on", err.msg);
+        log_warn(t->log, "cannot write the event file any more: %s; training continues", err.msg);
     }
 }

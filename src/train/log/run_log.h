@@ -13,10 +13,11 @@
 
 typedef struct RunLog RunLog;
 
-/* Opens or creates; what is there stays, and a torn last line is ended. ERR_IO, ERR_NOSPACE, ERR_NOMEM. */
+/* Opens or creates; existing lines are kept, and a torn last line is terminated. ERR_IO, ERR_NOSPACE,
+ * ERR_NOMEM. */
 int run_log_open(RunLog **l, const char *path, Err *err);
 /* object is stolen, also on failure; NULL is ERR_NOMEM (what jansson returns then). After a failed write the
- * next line starts anew. */
+ * next line starts on a new line. */
 int run_log_write(RunLog *l, json_t *object, Err *err);
 /* Writes the line of a resumed run; step is the last one that still counts. Nothing when step is 0. */
 int run_log_resume(RunLog *l, int64_t step, Err *err);

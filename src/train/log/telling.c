@@ -14,7 +14,7 @@
 #include "train/run_parts.h"
 
 /* Seconds. */
-#define ON_TERMINAL 1.0    /* between two lines: the one that is there is rewritten */
+#define ON_TERMINAL 1.0    /* between two lines: the current line is rewritten */
 #define AT_FIRST 5.0       /* elsewhere: for the first half minute, */
 #define THEN 10.0          /* for ten minutes, */
 #define LATER 30.0         /* and from then on */
@@ -28,7 +28,7 @@
  * words right, and until it gets as many right as it will. The first is that of `nano` and `tiny`. */
 #define WORDS_MOST 500
 #define WORDS_ALL 1200
-#define WORDS_BEGUN 150 /* of one that begins with a trained voice */
+#define WORDS_BEGUN 150 /* for a run that starts with a trained voice */
 
 /* --- the line --- */
 
@@ -46,7 +46,7 @@ static int has_listeners(const Trainer *t) { return t->log && t->log->level >= L
  * takes a core for some of them changes nothing. NaN: not measured yet. */
 static double step_seconds(const Trainer *t) { return step_meter_step_median(&t->meter) * t->each; }
 
-/* Until the last step: the time that is given, or steps and what comes between them at their pace of now. */
+/* Until the last step: the given time, or the steps and the work between them at the present pace. */
 double telling_seconds_left(const Trainer *t, int64_t at)
 {
     const double elapsed = clock_now() - t->started, made = (double)(at - t->first_step);
@@ -84,9 +84,9 @@ void telling_line(const Trainer *t, char *out, size_t cap, int64_t at, int colum
     if (t->heard.voice.words)
         add(out, cap, columns, "  %.0f %% of the words wrong", 100 * t->heard.voice.share);
     if (t->skipped)
-        add(out, cap, columns, "  %lld step%s left out", (long long)t->skipped, plural((uint64_t)t->skipped));
+        add(out, cap, columns, "  %lld step%s skipped", (long long)t->skipped, plural((uint64_t)t->skipped));
     if (isfinite(step))
-        add(out, cap, columns, "  %.*f ms a step", step < 0.1, step * 1e3);
+        add(out, cap, columns, "  %.*f ms per step", step < 0.1, step * 1e3);
     if (t->telling.waited > MUCH_WAITING)
         add(out, cap, columns, "  %.0f %% waiting for data", 100 * t->telling.waited);
 }
@@ -114,11 +114,11 @@ static void say_too_short(Trainer *t, int64_t words, int64_t all, double each)
 {
     const int smaller = t->cfg->model_size > 0, fewer = t->o.batch > 16;
     log_warn(t->log,
-             "that is too short for words: they come after about %lld steps, as other voices have shown. "
-             "--minutes %.0f would do%s%s",
+             "that is too short to learn words, which took other voices about %lld steps. --minutes %.0f "
+             "would be enough%s%s",
              (long long)words, ceil(all * each / 60 * 1.1),
              smaller ? "; --model-size nano makes more steps in the same time" : "",
-             fewer ? "; so does --batch-size 16" : "");
+             fewer ? "; --batch-size 16 does too" : "");
 }
 
 static void say_words(Trainer *t, double each)
@@ -130,7 +130,7 @@ static void say_words(Trainer *t, double each)
         return;
     if (t->begins == BEGINS_RESUMED) { /* it is past all that, or knows its own words */
         if (best->words)
-            log_info(t->log, "  so far %.0f %% of the words were wrong (step %lld)",
+            log_info(t->log, "  last judged: %.0f %% of the words wrong (step %lld)",
                      100.0 * (double)best->wrong / (double)best->words, (long long)best->step);
         return;
     }
@@ -142,11 +142,11 @@ static void say_words(Trainer *t, double each)
     progress_format_seconds(late, sizeof late, (double)all * each);
     if (words < all)
         log_info(t->log,
-                 "  most words are right after about %s, and as many as will be after %s: an estimate from "
-                 "the %lld and %lld steps that other voices needed",
+                 "  most words should be right after about %s, and their number stop growing after %s: "
+                 "estimated from the %lld and %lld steps that other voices needed",
                  soon, late, (long long)words, (long long)all);
     else
-        log_info(t->log, "  it sounds like the recordings after about %s: an estimate, %lld steps", soon,
+        log_info(t->log, "  it should sound like the recordings after about %s (estimated: %lld steps)", soon,
                  (long long)words);
 }
 
@@ -162,11 +162,11 @@ void telling_forecast(Trainer *t, double each)
     const double clips = t->o.train ? t->o.train->count : 0;
     progress_format_seconds(time, sizeof time,
                             t->cfg->minutes > 0 ? 60 * t->cfg->minutes : (double)steps * each);
-    log_info(t->log, "a step takes %.*f ms: %lld steps in %s%s, each clip about %.3g times",
+    log_info(t->log, "a step takes %.*f ms: %lld steps in %s%s, so each clip is seen about %.3g times",
              one<0.1, one * 1e3, (long long)steps, t->cfg->minutes> 0 ? "" : "about ", time,
              clips > 0 ? (double)steps * t->o.batch / clips : 0);
     if (t->cfg->minutes > 0 && trainer_warmup(t) > 0 && trainer_warmup(t) < t->cfg->warmup_steps)
-        log_info(t->log, "  the warm-up takes %lld of them instead of %d", (long long)trainer_warmup(t),
+        log_info(t->log, "  the warm-up takes %lld steps instead of %d", (long long)trainer_warmup(t),
                  t->cfg->warmup_steps);
     say_words(t, each);
 }

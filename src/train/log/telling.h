@@ -12,7 +12,7 @@ struct Trainer;
 
 /* Warnings that may come again. */
 typedef enum {
-    TELL_NOT_FINITE, /* a step whose gradient is no number */
+    TELL_NOT_FINITE, /* a step whose gradient is not a number */
     TELL_TOO_HIGH,   /* steps with a far too high one, more than the odd one, */
     TELL_HIGH,       /* and that */
     TELL_CANNOT_SPEAK,
@@ -36,7 +36,7 @@ void telling_open(struct Trainer *t);
 void telling_close(struct Trainer *t); /* may be called again */
 /* After a step: 1 when it was time for a line. */
 int telling_step(struct Trainer *t, int64_t at);
-/* The line about steps in at most so many columns; what has no room is left out. */
+/* The line about steps in at most this many columns; what has no room is left out. */
 void telling_line(const struct Trainer *t, char *out, size_t cap, int64_t at, int columns);
 /* Once, when it is known how long a step takes: how many there will be, and when words can be expected. */
 void telling_forecast(struct Trainer *t, double each);

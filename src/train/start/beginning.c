@@ -1,5 +1,5 @@
 /* beginning.c - what a run begins with: new weights, the checkpoint it resumes from, or the weights of
- * another run (init_from); and what is said when data or settings are not those of then. */
+ * another run (init_from); and the messages when data or settings have changed since. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +26,14 @@ static int choose(Beginning *begins, const Config *cfg, Log *log, Err *err)
     int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, &why) == 0;
     int is_none = strcmp(cfg->resume, "none") == 0;
     if (is_none && (there || why.code == ERR_DAMAGED)) {
-        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)",
+        err_set(err, ERR_USAGE, "--resume none would start over in %s, which already has checkpoints (%s)",
                 cfg->checkpoint_dir, there ? found : "damaged ones");
-        return err_hint(err, "move them away or name another --checkpoint-dir");
+        return err_hint(err, "move them away, or name another --checkpoint-dir");
     }
     int fresh = is_none || (strcmp(cfg->resume, "auto") == 0 && !there && why.code == ERR_MISSING);
     *begins = !fresh ? BEGINS_RESUMED : config_begins_with(cfg) ? BEGINS_WITH_WEIGHTS : BEGINS_NEW;
     if (!fresh && config_begins_with(cfg) && config_is_given(cfg, "init_from"))
-        log_info(log, "%s holds a run: it is resumed, and --init-from is not looked at", cfg->checkpoint_dir);
+        log_info(log, "%s has a run, which is resumed; --init-from is ignored", cfg->checkpoint_dir);
     return 0;
 }
 
@@ -56,10 +56,9 @@ static int check_seed(const Trainer *t, const Checkpoint *v, Err *err)
 {
     if (t->state.data.seed == (uint64_t)t->cfg->seed)
         return 0;
-    err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, this run has %lld", v->path,
+    err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, but this run has %lld", v->path,
             (unsigned long long)t->state.data.seed, (long long)t->cfg->seed);
-    return err_hint(err,
-                    "a run resumes with the seed it began with; to begin anew use another --checkpoint-dir");
+    return err_hint(err, "a run resumes only with its own seed; to start over use another --checkpoint-dir");
 }
 
 /* A loss of other clips, or another kind of loss, cannot be better or worse than those before. */
@@ -67,11 +66,10 @@ static void begin_best_anew(Trainer *t)
 {
     const Judged *best = &t->state.choice.best;
     if (best->step)
-        log_warn(
-            t->log,
-            "the best so far, step %lld with a validation loss of %.4f, cannot be compared any more: the "
-            "best begins anew",
-            (long long)best->step, best->loss);
+        log_warn(t->log,
+                 "the best checkpoint so far, step %lld with a validation loss of %.4f, can no longer be "
+                 "compared: a new best is chosen from here on",
+                 (long long)best->step, best->loss);
     choice_begin(&t->state.choice);
 }
 
@@ -88,8 +86,8 @@ static int is_best(const Trainer *t, int64_t step)
 }
 
 /* Words may have changed the choice after the last checkpoint was written. A run that goes back to an earlier
- * step keeps the best that it has: only a better one takes its place. Where the checkpoint knows of no best,
- * a note of an earlier step is of a time before the best began anew. */
+ * step keeps the best that it has: only a better one takes its place. If the checkpoint has no best, a note
+ * of an earlier step is from before the search for the best was restarted. */
 static void take_note(Trainer *t)
 {
     Choice *c = &t->state.choice;
@@ -99,7 +97,8 @@ static void take_note(Trainer *t)
     if (note.step > t->state.step && !is_best(t, note.step))
         return;
     if (note.step > t->state.step)
-        log_info(t->log, "going back to step %lld; the best stays step %lld until a better one comes",
+        log_info(t->log,
+                 "going back to step %lld; the best checkpoint is still step %lld, until a better one comes",
                  (long long)t->state.step, (long long)note.step);
     if (note.step != c->best.step) {
         c->peak = ear_score(&note.ear);
@@ -109,8 +108,8 @@ static void take_note(Trainer *t)
     c->best = note;
 }
 
-/* A vocoder that goes on with the mels of a voice has a task of its own: rate and time begin anew, weights
- * and moments stay. Returns 1 when its losses are others now. */
+/* A vocoder that continues on the mels of a voice has a new task: rate and time start again, weights and
+ * moments are kept. Returns 1 when its losses are others now. */
 static int compare_mels(Trainer *t, const Checkpoint *v)
 {
     const char *then = v->cfg.from_voice, *now = t->cfg->from_voice;
@@ -118,15 +117,15 @@ static int compare_mels(Trainer *t, const Checkpoint *v)
         return 0;
     if (*now) {
         log_info(t->log,
-                 "continuing on the mels of %s: until step %lld it learned those of the recordings; the "
-                 "schedule of the learning rate begins anew",
+                 "continuing with the mels of %s; until step %lld the run learned from those of the "
+                 "recordings. The learning rate schedule starts over",
                  now, (long long)t->state.step);
         t->state.schedule_from = t->state.step;
         t->state.total = 0;
     } else {
         log_warn(
             t->log,
-            "%s was learning the mels of %s; without --from-voice it goes on with those of the recordings",
+            "%s was trained on the mels of %s; without --from-voice it continues on those of the recordings",
             v->path, then);
     }
     return 1;
@@ -144,23 +143,22 @@ static void compare(Trainer *t, const Checkpoint *v)
         log_warn(t->log, "%s was %s and is %s now (%s)", a.key, a.value, b.value, b.origin);
         anew = 1;
     }
-    if (other_mels) { /* with other mels the hashes are others too, whatever the clips are */
+    if (other_mels) { /* with other mels the hashes differ too, even for the same clips */
         begin_best_anew(t);
         return;
     }
     checkpoint_data(&is, t->o.train, t->o.validation);
     if (was->clips >= 0 && strcmp(was->hash, is.hash) != 0)
-        log_warn(
-            t->log,
-            "the data are not those that %s was trained on: %lld clips and %d speaker%s then, %lld and %d "
-            "now%s; training goes on with those of now",
-            v->path, (long long)was->clips, was->speakers, was->speakers == 1 ? "" : "s", (long long)is.clips,
-            is.speakers,
-            was->clips == is.clips && was->speakers == is.speakers
-                ? ", but with other ids, texts, recordings or speakers"
-                : "");
+        log_warn(t->log,
+                 "the data have changed since %s was trained: %lld clips and %d speaker%s then, %lld and %d "
+                 "now%s; training continues with the present data",
+                 v->path, (long long)was->clips, was->speakers, was->speakers == 1 ? "" : "s",
+                 (long long)is.clips, is.speakers,
+                 was->clips == is.clips && was->speakers == is.speakers
+                     ? ", but other ids, texts, recordings or speakers"
+                     : "");
     if (was->clips >= 0 && strcmp(was->validation_hash, is.validation_hash) != 0) {
-        log_warn(t->log, "the clips of the validation are others, %lld then and %lld now",
+        log_warn(t->log, "the validation clips have changed: %lld then, %lld now",
                  (long long)was->validation_clips, (long long)is.validation_clips);
         anew = 1;
     }
@@ -192,11 +190,10 @@ static void move_place(Trainer *t, const Checkpoint *v)
     if (was == is)
         return;
     if (at->index)
-        log_warn(
-            t->log,
-            "a batch was %lld clips and is %lld now: what is left of epoch %lld is drawn anew, and some of "
-            "its clips come twice or not at all",
-            (long long)was, (long long)is, (long long)at->epoch);
+        log_warn(t->log,
+                 "a batch had %lld clips and has %lld now: the rest of epoch %lld is shuffled again, so some "
+                 "of its clips come twice or not at all",
+                 (long long)was, (long long)is, (long long)at->epoch);
     at->index = at->index * was / is;
 }
 
@@ -233,8 +230,8 @@ static int check_given(const Trainer *t, const Checkpoint *v, Err *err)
 {
     int rc = checkpoint_same(v->path, &v->cfg, t->cfg, err);
     if (rc)
-        err_hint(err, "weights go only with the network, the mels and the texts that they were trained for: "
-                      "give the setting as it was");
+        err_hint(err, "weights only work with the network, mels and texts that they were trained for: change "
+                      "the setting back");
     return rc;
 }
 
@@ -254,7 +251,7 @@ static void say_speakers(const Trainer *t, const Checkpoint *v)
     }
     if (missing && !names.failed)
         log_info(t->log,
-                 "  %d of its %d speaker%s not in these data, and the new voice does not have them: %.*s%s",
+                 "  %d of its %d speaker%s not in these data and will not be in the new voice: %.*s%s",
                  missing, v->speaker_count, v->speaker_count == 1 ? " is" : "s are", (int)names.size,
                  (const char *)names.data, missing > MOST_NAMED ? ", ..." : "");
     buf_free(&names);
@@ -287,8 +284,8 @@ static int fill_symbols(const Trainer *t, const Checkpoint *v, float *weights, E
     }
     if (unseen && !names.failed)
         log_info(t->log,
-                 "  %d symbol%s of these texts %s new to it and begin%s as near ones, or as the mean of all: "
-                 "%.*s%s",
+                 "  %d symbol%s of these texts %s new to it and start%s from similar symbols, or from the "
+                 "mean of all: %.*s%s",
                  unseen, unseen == 1 ? "" : "s", unseen == 1 ? "is" : "are", unseen == 1 ? "s" : "",
                  (int)names.size, (const char *)names.data, unseen > MOST_NAMED ? " ..." : "");
     buf_free(&names);
@@ -298,7 +295,8 @@ static int fill_symbols(const Trainer *t, const Checkpoint *v, float *weights, E
 
 /* --- statistics --- */
 
-/* Mels and pitch are normalised as the weights have learned them, whatever these data would give. */
+/* Mels and pitch are normalised with the statistics that the weights were trained with, not with those of
+ * these data. */
 static int adopt_statistics(Trainer *t, const Checkpoint *v, Err *err)
 {
     const size_t bands = (size_t)t->cfg->n_mels;
@@ -350,20 +348,20 @@ static int settle_languages(Trainer *t, const Checkpoint *v, Err *err)
     language_list_show(&list, names, sizeof names);
     if (resumed && v->language_input && list.count > v->language_input) {
         err_set(err, ERR_CONFIG,
-                "the texts are in languages that %s has not learned: with them it would have %s", v->path,
+                "%s was not trained on all languages of these texts; with them it would have %s", v->path,
                 names);
-        return err_hint(err, "--init-from %s with another --checkpoint-dir begins a voice that has them too",
+        return err_hint(err, "--init-from %s with another --checkpoint-dir starts a voice that has them too",
                         v->path);
     }
     if (list.count > 1)
         log_info(t->log, "%d languages: %s%s", list.count, names,
-                 t->languages ? "" : "; the network of this run began without telling them apart");
+                 t->languages ? "" : "; the network of this run cannot tell languages apart");
     return 0;
 }
 
 /* --- before the data are prepared --- */
 
-/* follow: these settings too, where nobody gave them; NULL: they stay. */
+/* follow: these settings too, if they were not given; NULL: they stay. */
 static int look(int *batch, Beginning *begins, Config *follow, const Config *cfg, int ranks, Err *err)
 {
     Trainer *t = mem_calloc(1, sizeof *t);
@@ -423,7 +421,7 @@ int beginning_open(Trainer *t, Err *err)
     return rc || !voice ? rc : adopt_statistics(t, v, err);
 }
 
-/* Weights and moments travel through the snapshot's memory, which nobody uses yet. */
+/* Weights and moments travel through the snapshot's memory, which is not in use yet. */
 static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
 {
     float *const *flat = t->snapshot.flat;
@@ -445,10 +443,10 @@ int beginning_load(Trainer *t, Err *err)
 {
     Checkpoint *v = &t->begun_with;
     if (t->begins == BEGINS_WITH_WEIGHTS) {
-        log_info(t->log, "beginning with the weights of %s (step %lld of its run)%s", v->path,
+        log_info(t->log, "starting with the weights of %s (step %lld of its run)%s", v->path,
                  (long long)v->content.state.step,
                  t->cfg->network == NETWORK_VOCODER ? ""
-                                                    : "; its means and deviations of mel and pitch stay");
+                                                    : "; its means and deviations of mel and pitch are kept");
         if (t->cfg->network == NETWORK_VOICE)
             say_speakers(t, v);
     }

@@ -1,4 +1,4 @@
-/* budget.c - a run that has so many minutes: its last step is set from the time that steps take, and set
+/* budget.c - limits a run to its minutes: its last step is set from the time that steps take, and set
  * again when they take another time. */
 #include <math.h>
 #include <string.h>
@@ -44,23 +44,24 @@ static int has_time_anew(const Trainer *t)
            (!s->total || s->step >= s->total) && s->step < t->most_steps;
 }
 
-/* The weights of now with a new schedule, as if the run began here. */
+/* The present weights with a new schedule, as if the run started here. */
 static void go_on(Trainer *t)
 {
     TrainState *s = &t->state;
     char time[64];
     progress_format_seconds(time, sizeof time, 60 * t->cfg->minutes);
     if (t->leads && s->schedule_from != s->step)
-        log_info(t->log,
-                 "the run goes on from step %lld for %s more: the schedule of the learning rate begins anew, "
-                 "with these weights",
-                 (long long)s->step, time);
+        log_info(
+            t->log,
+            "the run continues from step %lld for %s more, with its weights and a new learning rate schedule",
+            (long long)s->step, time);
     s->schedule_from = s->step;
     s->total = s->warmup = s->choice.stale = 0;
     t->total = t->total < t->most_steps - s->step ? t->total + s->step : t->most_steps;
 }
 
-/* A run that resumes and has a last step keeps it; one that has none, or has made it, begins to measure. */
+/* A run that resumes and has a last step keeps it; a run without a last step, or one that has reached it,
+ * starts to measure. */
 void budget_open(Trainer *t)
 {
     t->val_step = t->cfg->val_step;
@@ -77,7 +78,7 @@ void budget_open(Trainer *t)
         set_steps(t, t->state.total < t->most_steps ? t->state.total : t->most_steps);
 }
 
-/* Steps alone are measured: validations and checkpoints have a time of their own. */
+/* Steps alone are measured: validations and checkpoints are timed separately. */
 static void begin_measuring(Trainer *t, double now)
 {
     t->measure_from = now;
@@ -85,7 +86,7 @@ static void begin_measuring(Trainer *t, double now)
     t->measure_aside = t->aside;
 }
 
-/* A run that goes on after a stop keeps the last step it had: the time before the stop is not known. */
+/* A run that continues after a stop keeps its last step: the time before the stop is not known. */
 static void look_at_clock(Trainer *t)
 {
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
@@ -127,7 +128,7 @@ static void look_at_clock(Trainer *t)
     t->state.total = total;
     set_steps(t, total);
     if (t->telling.forecast)
-        log_debug(t->log, "a step takes %.1f ms: the last one is %lld now", each * 1e3, (long long)t->total);
+        log_debug(t->log, "a step takes %.1f ms: the last step is now %lld", each * 1e3, (long long)t->total);
     telling_forecast(t, each);
 }
 

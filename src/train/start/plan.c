@@ -1,4 +1,4 @@
-/* plan.c - the memory of a run, before it begins. */
+/* plan.c - computes the memory that a run will need before it starts. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -9,15 +9,15 @@
 #include "train/listen/evaluate.h"
 #include "train/run_parts.h"
 
-#define LEAST_SAMPLE_TEXT 300 /* symbols of a spoken sample that there is always room for */
-#define SAMPLE_STRETCH 2      /* a sample may be so much longer than the longest clip */
-#define COPY_FRAMES 1024      /* most that a vocoder copies of a clip */
+#define LEAST_SAMPLE_TEXT 300 /* there is always room for spoken samples of this many symbols */
+#define SAMPLE_STRETCH 2      /* a sample may be longer than the longest clip by this factor */
+#define COPY_FRAMES 1024      /* maximum length of a clip that a vocoder copies */
 #define REFERENCE_FRAMES 256  /* as voice clips have them */
 #define MOST_BATCH 4096       /* of batch_size */
-#define SPARE_SHARE 20        /* one part in so many of a device is left alone where no cap is set */
+#define SPARE_SHARE 20        /* without a limit, this fraction of a device's memory is left free */
 #define MIB 1048576.0
 
-/* As the sampler pads: text and frames each to a multiple, after the slowest speed that augmentation may
+/* Pads as the sampler does: text and frames each to a multiple, at the slowest speed that augmentation may
  * choose. */
 EngineShape corpus_shape(const Config *cfg, int ranks, const Corpus *a, const Corpus *b)
 {
@@ -76,8 +76,8 @@ static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg
     return rc;
 }
 
-/* Buffers that the limits leave room for when everything that is planned has been taken; a pipeline begins
- * with POLICY_START_BUFFERS. */
+/* The number of buffers that fit into the memory left over by everything else; a pipeline starts with
+ * POLICY_START_BUFFERS. */
 static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
 {
     TrainPlan one = {0};
@@ -99,7 +99,7 @@ static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
     return most;
 }
 
-/* Everything for so many rows at once, of a batch of `all` clips over all ranks. */
+/* Plans everything for `rows` at once, of a batch of `all` clips over all ranks. */
 static int plan_batch(TrainPlan *p, const TrainerOptions *o, int rows, int all, Err *err)
 {
     Config cfg = *o->cfg, val;
@@ -129,14 +129,14 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int rows, int all, 
         rc = add_pipeline(p, o, &val, o->validation, err);
     if (rc)
         return rc;
-    /* Two devices that are one share its memory. */
+    /* If data and model device are the same, they share its memory. */
     int one = device_same(o->data, o->model);
     p->model_total = ep.total + p->synthesis + p->pipeline_model + (one ? p->pipeline_data : 0);
     p->data_total = one ? p->model_total : p->pipeline_data;
     return 0;
 }
 
-/* What a device may take: its cap, or nearly all of it. */
+/* The memory a device may use: its limit, or nearly all of it. */
 static uint64_t limit_of(Device *d)
 {
     DeviceMemory m;
@@ -150,12 +150,12 @@ static int fits(const TrainPlan *p)
     return p->model_total <= p->model_limit && p->data_total <= p->data_limit;
 }
 
-/* The functions that take the memory also count it, so the plan cannot drift away from the run. */
+/* The functions that allocate the memory also count it here, so the plan always matches the run. */
 int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
 {
     uint64_t model = limit_of(o->model), data = limit_of(o->data);
     TrainPlan tried;
-    /* The largest batch that fits, by halving: memory grows with the batch. */
+    /* Finds the largest batch that fits by bisection, because memory grows with the batch. */
     int low = 0, high = MOST_BATCH;
     while (low < high) {
         int middle = (low + high + 1) / 2;
@@ -182,12 +182,12 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
         return 0;
     }
     int on_model = p->model_total > model;
-    err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, but there are %.1f MB for it",
+    err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, which has only %.1f MB for it",
             p->shape.rows, (double)(on_model ? p->model_total : p->data_total) / MIB,
             on_model ? o->model->name : o->data->name, (double)(on_model ? model : data) / MIB);
     if (low < 1)
-        return err_hint(err, "not even one clip fits: use a smaller %s, or a higher cap",
+        return err_hint(err, "not even one clip fits: use a smaller %s, or a higher memory limit",
                         o->cfg->network == NETWORK_VOCODER ? "--vocoder-size or --vocoder-segment-frames"
                                                            : "--model-size or --max-mel-frames");
-    return err_hint(err, "--batch-size %d --global-batch-size %d fits and learns the same", low, all);
+    return err_hint(err, "--batch-size %d --global-batch-size %d fits, with the same result", low, all);
 }

@@ -1,4 +1,4 @@
-/* same_data.c - whether a run goes on with the dataset that it began with. Data may grow, shrink and be
+/* same_data.c - whether a resumed run has the dataset that it started with. Data may grow, shrink and be
  * mended, but with another dataset the next steps would turn the voice of this folder into another one. */
 #include <string.h>
 
@@ -27,15 +27,15 @@ int same_data_check(const Checkpoint *v, const Corpus *train, const Config *cfg,
     if (has_other_languages(v, train)) {
         language_list_show(&v->languages, theirs, sizeof theirs);
         language_list_show(train->found_languages, ours, sizeof ours);
-        err_set(err, ERR_USAGE, "%s holds a voice that speaks %s, and the texts of %s are in %s",
+        err_set(err, ERR_USAGE, "%s has a voice that speaks %s, but the texts of %s are in %s",
                 cfg->checkpoint_dir, theirs, cfg->data_path, ours);
     } else if (known_clips_disjoint(checkpoint_text(v, "known"), train)) {
-        err_set(err, ERR_USAGE, "%s was trained on other data: it knows none of the %s of %s", v->path,
+        err_set(err, ERR_USAGE, "%s was trained on other data: it has seen none of the %s of %s", v->path,
                 train->segment_frames ? "recordings" : "texts and recordings", cfg->data_path);
     } else {
         return 0;
     }
     return err_hint(
-        err, "name another --checkpoint-dir; with --init-from %s the new one begins with these weights",
+        err, "name another --checkpoint-dir; with --init-from %s the new run starts with these weights",
         cfg->checkpoint_dir);
 }

@@ -23,8 +23,8 @@ static Binding bound_of(const Config *cfg)
 
 /* ---- following a checkpoint ---- */
 
-/* A run that goes on needs nothing but its folder: what it learned with must not change on the way. What the
- * machine is like, and when to end, is said anew; where nobody does, the end is the one that it had. */
+/* A run that is resumed needs only its folder: what it learned with must not change on the way. Settings
+ * about the machine and about when to end are given again; if they are not, the old end holds. */
 static int keep_settings(Config *cfg, const Config *then, const char *reason, Err *err)
 {
     enum { ENDS = 3 };
@@ -38,7 +38,7 @@ static int keep_settings(Config *cfg, const Config *then, const char *reason, Er
     return config_follow_others(cfg, then, bound_of(cfg), except + (has_end ? 0 : ENDS), reason, err);
 }
 
-/* A run that began with weights goes on as such. */
+/* A run that started with weights is resumed as such. */
 int settings_follow(Config *cfg, const Checkpoint *v, int resumed, Err *err)
 {
     char reason[200];
@@ -173,13 +173,13 @@ static int misfit(char *why, size_t size, const Checkpoint *v, const Config *cfg
     /* The caches are built: what they depend on stays as it is. */
     const unsigned built = BOUND_TEXT_CACHE | BOUND_MEL_CACHE | BOUND_AUDIO_CACHE;
     if (config_cannot_follow(cfg, &v->cfg, bound_of(cfg), built, &theirs, &ours)) {
-        snprintf(why, size, "%s is %.60s (%.120s) and %.60s in the base", ours.key, ours.value, ours.origin,
+        snprintf(why, size, "%s is %.60s (%.120s), but %.60s in the base", ours.key, ours.value, ours.origin,
                  theirs.value);
         return 1;
     }
     if (!other_language(language, v, train))
         return 0;
-    snprintf(why, size, "there are texts in the language %s, which the base does not speak", language);
+    snprintf(why, size, "some texts are in %s, which the base does not speak", language);
     return 1;
 }
 
@@ -189,7 +189,7 @@ static int open_base(Checkpoint *v, const char *path, const Config *cfg, Err *er
                                            : checkpoint_open(v, path, "", 0, NULL, NULL, err);
 }
 
-/* A base that cannot be used is no reason not to train. */
+/* A base that cannot be used must not prevent training. */
 static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log *log, Err *err)
 {
     static const char name[] = BASE_FILE_NAME;
@@ -206,18 +206,18 @@ static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log
     int rc = 0;
     if (misfit(why, sizeof why, &v, cfg, train)) {
         log_info(log,
-                 "%.1f minutes of speech would begin with the base %.*s, but %s: the run begins from scratch",
+                 "with %.1f minutes of speech the run would start with the base %.*s, but %s: it starts from "
+                 "scratch",
                  minutes, length, name, why);
     } else {
         snprintf(why, sizeof why, "%.1f minutes of speech", minutes);
         rc = config_take(cfg, "init_from", path, why, err);
         if (!rc)
             rc = settings_follow(cfg, &v, 0, err);
-        log_info(
-            log,
-            "%.1f minutes of speech are little: the run begins with the base %.*s and takes the sizes of "
-            "its network; --init-from none begins from scratch",
-            minutes, length, name);
+        log_info(log,
+                 "%.1f minutes of speech are little: the run starts with the base %.*s and takes the sizes "
+                 "of its network; --init-from none starts from scratch",
+                 minutes, length, name);
     }
     checkpoint_close(&v);
     return rc;
@@ -225,7 +225,7 @@ static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log
 
 /* ---- adaptation ---- */
 
-/* A number that nobody gave, where it is higher than that. */
+/* Lowers a number that was not given. */
 static int lower(Config *cfg, const char *key, int now, int to, const char *reason, Err *err)
 {
     char value[16];
@@ -241,10 +241,10 @@ static int adapt(Config *cfg, const Device *model, Err *err)
 {
     const int on_cpu = model->traits.host_memory && !model->traits.simulated;
     int rc =
-        lower(cfg, "warmup_steps", cfg->warmup_steps, ADAPT_WARMUP, "it begins with trained weights", err);
+        lower(cfg, "warmup_steps", cfg->warmup_steps, ADAPT_WARMUP, "it starts with trained weights", err);
     if (!rc && on_cpu && cfg->network == NETWORK_VOICE && !config_is_given(cfg, "global_batch_size"))
         rc = lower(cfg, "batch_size", cfg->batch_size, ADAPT_BATCH,
-                   "little speech: more steps in the time of a CPU", err);
+                   "little speech on a CPU: more steps in the same time", err);
     return rc;
 }
 
@@ -266,8 +266,9 @@ static int check_freeze(const Config *cfg, Err *err)
 {
     if (cfg->freeze == FREEZE_NONE || cfg->network == NETWORK_VOCODER || config_begins_with(cfg))
         return 0;
-    err_set(err, ERR_CONFIG, "--freeze keeps a part of the voice as it is, but this run begins from scratch");
-    return err_hint(err, "name a voice to begin with: --init-from PATH");
+    err_set(err, ERR_CONFIG,
+            "--freeze keeps part of a trained voice as it is, but this run starts from scratch");
+    return err_hint(err, "name a voice to start with: --init-from PATH");
 }
 
 int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *model, Ranks *ranks, Log *log,

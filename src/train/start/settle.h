@@ -1,4 +1,4 @@
-/* settle.h - settings that nobody gave, settled by what a run begins with and how much speech it has.
+/* settle.h - chooses settings that were not given, by what the run starts with and how much speech it has.
  * The sizes of the network follow the checkpoint that is resumed or begun with; a run that is resumed keeps
  * all others too, its data among them. Little speech begins with the base that comes with the program
  * (voice/base_file.h), and what begins with a trained voice learns in its own way (adaptation). Each is said
@@ -18,8 +18,8 @@
 
 typedef struct Settled {
     int batch;      /* clips of a batch over all ranks, as trainer_check has it */
-    int fresh;      /* 1: no checkpoint is resumed, and none is named to begin with */
-    int resumed;    /* 1: a run goes on, with the settings that it has */
+    int fresh;      /* 1: no checkpoint is resumed, and none was given to start with */
+    int resumed;    /* 1: a run is continued with its own settings */
     double minutes; /* of speech to learn from; settle_data knows */
 } Settled;
 

@@ -75,8 +75,8 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
     if (info->text > e->o.largest.text || info->frames > engine_largest(&e->o).frames ||
         l->bytes > e->batch_bytes)
         return err_set(err, ERR_DATA,
-                       "a batch of %d symbols and %d frames is larger than the %d and %d that were planned",
-                       info->text, info->frames, e->o.largest.text, e->o.largest.frames);
+                       "a batch of %d symbols and %d frames is larger than planned (%d and %d)", info->text,
+                       info->frames, e->o.largest.text, e->o.largest.frames);
     e->layout = *l;
     e->info = *info;
     int rc = find_shape(e, &s, err);
@@ -85,7 +85,7 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
 
 /* --- phases --- */
 
-/* Pieces of work that are no phase of a step; a Phase is never negative. */
+/* Work that is not a phase of a step; a Phase is never negative. */
 enum { WORK_STEP = -2, WORK_EVALUATE = -1 };
 
 typedef struct Work {
@@ -242,8 +242,8 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     return rc;
 }
 
-/* Adds what the phases of a batch took; of one that ran as a whole, its time in the proportions of the last
- * batch that did not. */
+/* Adds what the phases of a batch took; for a batch that ran as a whole, its time in the proportions of the
+ * last batch that ran phase by phase. */
 static void add_seconds(Engine *e, const Slot *s)
 {
     const DeviceOps *d = e->o.device->ops;

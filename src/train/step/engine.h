@@ -1,9 +1,9 @@
-/* engine.h - the network on one device: memory, steps, graphs, and what comes back from them.
+/* engine.h - runs the network on one device: memory, steps, graphs, results.
  * A step is one or more batches (gradient accumulation): clear, then for each batch forward, losses,
  * backward, then the optimiser. Everything is enqueued; the host runs up to ENGINE_LAG batches ahead and
- * reads results when they have happened. On CUDA the phases of each shape are captured as graphs the second
- * time the shape comes. Memory is taken once, in engine_open; nothing is allocated later, but for the
- * description of a shape that is new. Threads: one. */
+ * reads results once they are ready. On CUDA the phases of each shape are captured as graphs the second time
+ * the shape occurs. All memory is allocated in engine_open, except the description of each new shape.
+ * Threads: one. */
 #ifndef MYXTTS_ENGINE_H
 #define MYXTTS_ENGINE_H
 
@@ -28,18 +28,18 @@ typedef struct EngineShape {
     int rows, text, frames;
 } EngineShape;
 
-/* What one step gave. */
+/* The result of one step. */
 typedef struct StepResult {
     int64_t step;                /* from 1 */
     double terms[TERM_COUNT];    /* per frame */
     double loss;                 /* their sum */
     double frames;               /* real mel frames */
     OpsGuard guard;              /* skipped, norm, ... after this step */
-    double seconds[PHASE_COUNT]; /* of all its batches. On GPUs most steps are timed as a whole, and
-                                    divided like the last one that was done phase by phase */
+    double seconds[PHASE_COUNT]; /* of all its batches. On GPUs most steps are timed as a whole; their time is
+                                  * divided in proportion to the last step that was timed phase by phase */
     double exposed;              /* seconds of the backward pass in which it waited for the sum over ranks */
     int opens;                   /* as engine_opens */
-    int stop;                    /* a rank wishes to stop */
+    int stop;                    /* a rank has asked to stop */
 } StepResult;
 
 typedef struct Engine Engine;
@@ -70,25 +70,25 @@ Model *engine_model(Engine *e);
 Stream *engine_stream(Engine *e);
 uint64_t engine_bytes(const Engine *e); /* device memory taken */
 
-/* First values from the seed of the configuration, or given ones: host floats [params.size]; moments NULL:
- * zero. Waits. */
+/* Sets the weights to initial values from the configuration's seed, or to given values: host floats
+ * [params.size]; moments NULL: zero. Waits for the device. */
 int engine_initialise(Engine *e, Err *err);
 int engine_load(Engine *e, const float *masters, const float *moments1, const float *moments2,
                 const OpsGuard *guard, Err *err);
 /* Copies masters (and, when not NULL, moments) to the host. Waits for the steps enqueued. */
 int engine_save(Engine *e, float *masters, float *moments1, float *moments2, OpsGuard *guard, Err *err);
 
-/* Takes a copy of a device batch (memory on the engine's device, offsets as in layout): when the stream got
- * here the batch may be released. The stream must wait for the batch before (pipeline_await). */
+/* Copies a device batch (memory on the engine's device, offsets as in layout); once the stream has executed
+ * this, the batch may be released. The stream must have been made to wait for the batch (pipeline_await). */
 int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, Err *err);
 
 /* One batch of a step. step: number from 1. first, last: of its batches. lr: of the optimiser. With ranks the
  * last one sums gradients and losses over them. */
 int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *err);
-/* 1: the newest step was one of the first of its shape, for which the device opens and captures what the
- * later ones use: its time says nothing about theirs. */
+/* 1: the newest step was one of the first with its shape, in which kernels are chosen and graphs captured, so
+ * its time is not typical. */
 int engine_opens(const Engine *e);
-/* From the next step on its result says, on all ranks, that this one wishes to stop. */
+/* From the next step on, the results on all ranks say that this rank asks to stop. */
 void engine_wish_stop(Engine *e);
 /* Results of finished steps in order: 1 and *r, 0 when none has finished. wait: until the oldest outstanding
  * one has. Negative: the device failed. */
@@ -99,8 +99,8 @@ int engine_result(Engine *e, StepResult *r, int wait, Err *err);
 int engine_evaluate_begin(Engine *e, Err *err);
 int engine_evaluate(Engine *e, Err *err);
 int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err *err);
-/* What the network made of one row of the batch evaluated last, with the clip's own durations. The arrays are
- * malloc'd; lengths are those of the row. Waits. */
+/* The network's output for one row of the batch evaluated last, with the clip's own durations. The arrays are
+ * malloc'd and have the lengths of the row. Waits for the device. */
 typedef struct EngineLook {
     float *predicted, *target;   /* [frames, bands] */
     float *mu;                   /* [text, bands] */
@@ -117,8 +117,9 @@ int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err);
 const uint8_t *engine_batch(const Engine *e, const BatchLayout **l, const BatchInfo **info);
 int engine_rows(const Engine *e); /* of every batch */
 
-/* From the next step on the critics of a voice take part, or do not (model.h). afresh: this is the first such
- * step, and its gradients are not held against those before it. Waits when it changes something. */
+/* Switches the critics of a voice on or off from the next step on (model.h). afresh: this is the first step
+ * with critics, so its gradient norm is not compared with earlier ones. Waits for the device if something
+ * changes. */
 int engine_set_critics(Engine *e, int speak, int afresh, Err *err);
 
 /* For tests: the gradient of the steps from..from + count - 1 becomes NaN. */

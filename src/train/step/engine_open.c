@@ -107,7 +107,7 @@ static int open_slots(Engine *e, Err *err)
     return rc;
 }
 
-/* The network's description, and the ops on a stream of their own. */
+/* The network's description, and the ops on a separate stream. */
 static int open_ops(Engine *e, Err *err)
 {
     const Config *cfg = e->o.cfg;
@@ -158,7 +158,7 @@ static int attach_memory(Engine *e, Err *err)
     return rc ? rc : model_attach(&e->m, &e->c, e->weights, e->o.training, err);
 }
 
-/* Captured graphs, where the device has them and nobody looks at single phases. */
+/* Captured graphs, if the device supports them and single phases are not being timed. */
 static int find_graphs(Engine *e, Err *err)
 {
     const Config *cfg = e->o.cfg;
@@ -328,8 +328,8 @@ int engine_load(Engine *e, const float *masters, const float *moments1, const fl
     return rc ? rc : ops_check(&e->c, err);
 }
 
-/* Each parameter has a stream of random numbers of its own: the same seed gives the same network, whatever
- * else is in it. */
+/* Each parameter has its own stream of random numbers: the same seed gives the same network, whatever else is
+ * in it. */
 int engine_initialise(Engine *e, Err *err)
 {
     float *flat = mem_aligned(64, (size_t)e->m.params.size, sizeof *flat);

@@ -7,10 +7,10 @@
 #include "train/step/engine.h"
 #include "train/step/gradient_sum.h"
 
-/* Of training and validation together: two for each length bucket are 128 at the most. */
+/* Of training and validation together: two for each length bucket are 128 at most. */
 #define MAX_SHAPES 160
 /* Steps that are done phase by phase, to be timed: the first of a shape, which open and capture, and one
- * behind them; then one of so many. */
+ * behind them; then one of this many. */
 #define PHASES_FIRST 2
 #define PHASES_EVERY 64
 

@@ -39,7 +39,7 @@ struct GradientSum {
 
 /* ---- the lane ---- */
 
-/* The host's lane: bucket after bucket. After a failure the rest is passed over, so that nobody waits. */
+/* The host's lane: bucket after bucket. After a failure the rest is skipped, so that no rank waits. */
 static void *run_lane(void *arg)
 {
     GradientSum *g = arg;

@@ -1,12 +1,12 @@
-/* gradient_sum.h - gradients become those of all ranks, in buckets of a few megabytes, while the backward
- * pass goes on.
+/* gradient_sum.h - sums gradients over all ranks, in buckets of a few megabytes, while the backward pass is
+ * still running.
  *
  * The backward pass says which parameters' gradients are final (Model.final). Neighbouring ranges are
- * collected into a bucket; a full one is summed on a lane of its own: a stream of a GPU, part of the captured
- * graph, or a thread of the host. The order of buckets is that of the backward pass, so it is the same on all
- * ranks, and each bucket is added in the order of ranks (ranks_sum).
+ * collected into a bucket; a full bucket is summed on a separate lane: a stream of a GPU, part of the
+ * captured graph, or a thread of the host. The order of buckets is that of the backward pass, so it is the
+ * same on all ranks, and each bucket is added in the order of ranks (ranks_sum).
  *
- * Threads: the one that runs the step calls begin and end; the lane is its own. */
+ * Threads: the thread that runs the step calls begin and end; the lane is its own. */
 #ifndef MYXTTS_GRADIENT_SUM_H
 #define MYXTTS_GRADIENT_SUM_H
 

@@ -43,8 +43,8 @@ static int compare_settings(const Trainer *t, int rank, const char *mine, const 
             err_set(err, ERR_CONFIG, "%s is %s on rank %d (%s) and %s on rank 0 (%s)", key,
                     *other ? other : "empty", rank, ranks_host(t->o.ranks, rank), *value ? value : "empty",
                     ranks_host(t->o.ranks, 0));
-            return err_hint(err, "all ranks need the same settings: start them with one command and one "
-                                 "config file");
+            return err_hint(
+                err, "all ranks need the same settings: start them with the same command and config file");
         }
         i += strlen(key) + strlen(value) + 2;
     }
@@ -81,8 +81,9 @@ static int agree_on_data(const Trainer *t, Err *err)
     if (!rc)
         rc = ranks_agree(t->o.ranks, "the hash of the validation data", d.validation_hash, err);
     if (rc && err->code != ERR_RANKS)
-        err_hint(err, "run `myxtts prepare` with the same ranks, or put data and caches on a disk that all "
-                      "hosts share");
+        err_hint(
+            err,
+            "run `myxtts prepare` with the same ranks, or put data and caches on a disk shared by all hosts");
     return rc;
 }
 
@@ -146,7 +147,7 @@ int together_open(Trainer *t, Err *err)
     return s.has_statistics ? take_statistics(t, &s, err) : 0;
 }
 
-/* Through the snapshot's memory, which nobody uses yet. */
+/* Through the snapshot's memory, which is not in use yet. */
 int together_load(Trainer *t, Err *err)
 {
     if (!t->o.ranks)
