@@ -149,7 +149,7 @@ def troubles(p, folder, server):
     code = server.stop()
     take(b)
     verdict("without_a_server_the_take_is_kept_in_the_page", code == 0 and b.until("!document.getElementById('unsaved').hidden", 20), p.get("error"))
-    verdict("and_it_is_told", "does not answer" in p.get("error"), p.get("error"))
+    verdict("and_it_is_told", "does not respond" in p.get("error"), p.get("error"))
     server.start()
     p.focus("save")
     b.enter()

@@ -133,5 +133,5 @@ verdict guesses_are_listed $?
 say "$dir/run" "One $(printf '\xee\x80\x80') two." a
 [ $? = 1 ]
 verdict synth_ends_with_1 $?
-log_has it_names_the_place 'line 1, column 5: .* is left out: U\+E000 is a private character'
+log_has it_names_the_place 'line 1, column 5: .* is skipped: U\+E000 is a private character'
 exit "$failed"
