@@ -36,7 +36,7 @@ for command in "synth --text hello --output $dir/x.wav" "eval --data-path $dir/d
 done
 # shellcheck disable=SC2086
 train_vocoder() { "$bin" train --network vocoder --data-path "$dir/data" --checkpoint-dir "$1" ${small% --quiet} "${@:2}" >"$dir/said" 2>&1; }
-train_vocoder "$dir/little" && grep -q "augment_speed is 0.3, as [0-9.]* minutes of sound" "$dir/said"
+train_vocoder "$dir/little" && grep -q "augment_speed is set to 0.3, because [0-9.]* minutes of sound" "$dir/said"
 verdict little_sound_is_varied $?
 train_vocoder "$dir/plain" --augment-speed 0 && ! grep -q "augment_speed is" "$dir/said"
 verdict but_not_against_the_wish_of_its_owner $?
