@@ -11,6 +11,7 @@ doors='
 griffin_lim_use_instructions  tests hold the variants for every processor against each other
 mel_use_instructions          the same
 mel_filterbank                tests hold the filters against golden values
+ops_host_f64                  exact arithmetic that the tests hold gradients and other ops against
 event_log_path                the name holds a time; tests look for the file
 '
 

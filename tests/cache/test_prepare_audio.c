@@ -272,7 +272,7 @@ static void a_vocoder_learns_from_what_is_usable(void **state)
     Run r;
     assert_int_equal(
         run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache, "--stages", "audio"), 3);
-    assert_non_null(strstr(r.stderr_text.data, "rejected.tsv lists them"));
+    assert_non_null(strstr(r.stderr_text.data, "rejected.tsv lists the lines"));
     run_free(&r);
     /* The recordings are back, and so is the run. */
     for (int i = 0; i < 8; i++)

@@ -603,7 +603,7 @@ static void test_sentence_without_pitch(void **state)
     heard_sentence(&h, text, sizeof text);
     assert_string_equal(text,
                         "100 % of the words wrong; in the recordings 0 %; 7.8 dB from the recordings, 1.24 "
-                        "times as long");
+                        "times their length");
     h.f0_rmse_semitones = 0.5;
     heard_sentence(&h, text, sizeof text);
     assert_non_null(strstr(text, ", pitch off by 0.5 semitones, "));
