@@ -93,10 +93,10 @@ cp "$dir/rank.0" "$dir/three"
 # ---- faults ----
 start "a a b b" steps 1000000 kill 2
 finish
-one_sentence a_rank_of_the_other_host_is_killed 'rank 2 on host-b ended without a word'
+one_sentence a_rank_of_the_other_host_is_killed 'rank 2 on host-b ended without a message'
 start "a a b b" steps 1000000 kill 0
 finish
-one_sentence rank_0_is_killed 'rank 0 on host-a ended without a word'
+one_sentence rank_0_is_killed 'rank 0 on host-a ended without a message'
 start "a b c" steps 1000000 stop 2
 sleep 0.1
 wait "${pids[0]}" "${pids[1]}" 2>/dev/null
@@ -110,7 +110,7 @@ sleep 1
 ip netns pids ${id}a | xargs -r kill -STOP
 ip netns pids ${id}a | xargs -r kill -9
 finish
-one_sentence rank_0s_host_is_lost 'rank 0 on host-a ended without a word'
+one_sentence rank_0s_host_is_lost 'rank 0 on host-a ended without a message'
 grep -q '^error: ' "$dir/rank.2"
 verdict the_lowest_that_is_left_says_it $?
 # A cable is pulled: each side says whom it has lost, once.
@@ -168,5 +168,5 @@ mpi "$(address a):1,$(address b):1,$(address c):1" 3 check
 [ "$(grep '^sums ' "$dir/log" | sort -u)" = "$(grep '^sums ' "$dir/three")" ]
 verdict mpirun_on_three_hosts_sums_as_tcp_does $?
 mpi "$(address a):2,$(address b):2" 4 steps 1000000 kill 3
-one_sentence mpirun_a_rank_is_killed 'rank 3 on host-b ended without a word'
+one_sentence mpirun_a_rank_is_killed 'rank 3 on host-b ended without a message'
 exit $failed
