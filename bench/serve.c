@@ -1,17 +1,17 @@
 /* serve.c - how soon `myxtts serve` is heard when many want to be spoken to, and how much it speaks.
  *
  *   serve --checkpoint RUN [--device cpu|0] [--clients 1,4,16,64] [--seconds 10] [--requests 10000]
- *         [--idle 0] [--sentences FILE] [--texts 40] [--program PATH] [--url http://HOST:PORT --pid P]
- * [--token T]
- *         [-- OPTIONS]
+ *         [--idle 0] [--max-wait S] [--sentences FILE] [--texts 40] [--program PATH]
+ *         [--url http://HOST:PORT --pid P] [--token T] [-- OPTIONS]
  *
  * Starts the server on a free port; --url uses one that runs (with --checkpoint its sound is compared all the
  * same, with --pid its memory is looked at). So many clients at once ask for a sentence, again and again for
  * --seconds, each as soon as it has all of the last: time to the first sound is from the request to the first
  * byte behind the WAV header; cores: what the server uses. Every answer must be, byte for byte, what `myxtts
  * synth` writes. --requests: then as many more with short texts, and the memory of the server after the first
- * 1,000 and at the end. --idle: beside so many connections that are held and ask for nothing. What stands
- * behind -- is for `serve` and `synth`: -- --iterations 0.
+ * 1,000 and at the end. --idle: beside so many connections that are held and ask for nothing. --max-wait:
+ * that of the server; a large one refuses nobody. What stands behind -- is for `serve` and `synth`: --
+ * --iterations 0.
  * --program: myxtts beside this one's folder; --sentences: tests/data/sentences-en.txt, a line
  * each, of which the first --texts are spoken.
  * A table, and as the last line one JSON object. Exit 0: all limits hold; 1: one is missed; 2: wrong use;
@@ -66,7 +66,8 @@ typedef struct Bench {
     double seconds;
     int texts;
     long requests;
-    int idle; /* connections that are held, and do nothing */
+    const char *max_wait; /* of the server; NULL: its own */
+    int idle;             /* connections that are held, and do nothing */
     double idle_rss[2];
     Level levels[LEVELS];
     int level_count;
@@ -130,8 +131,12 @@ static int wait_for(pid_t pid)
 /* The server prints where it listens: {"address": "127.0.0.1:41235", "port": 41235}. */
 static int start_server(Bench *b)
 {
-    const char *own[] = {"serve",    "--checkpoint", b->checkpoint, "--model-gpu", b->device,
-                         "--listen", "127.0.0.1:0",  "--json",      "--quiet",     NULL};
+    const char *own[] = {"serve",       "--checkpoint",
+                         b->checkpoint, "--model-gpu",
+                         b->device,     "--listen",
+                         "127.0.0.1:0", "--json",
+                         "--quiet",     b->max_wait ? "--max-wait" : NULL,
+                         b->max_wait,   NULL};
     char line[512] = "";
     int out;
     size_t n = 0;
@@ -465,9 +470,8 @@ static int usage(const char *what)
 {
     fprintf(stderr,
             "serve: %s\nusage: serve --checkpoint RUN [--device cpu|0] [--clients 1,4,16,64] [--seconds 10]\n"
-            "       [--requests 10000] [--idle 0] [--sentences FILE] [--program PATH] [--url "
-            "http://HOST:PORT] [--pid P]\n"
-            "       [--token T] [-- OPTIONS of serve and synth]\n",
+            "       [--requests 10000] [--idle 0] [--max-wait S] [--sentences FILE] [--program PATH]\n"
+            "       [--url http://HOST:PORT] [--pid P] [--token T] [-- OPTIONS of serve and synth]\n",
             what);
     return 2;
 }
@@ -480,7 +484,7 @@ static int take_options(Bench *b, int argc, char **argv)
         {"seconds", 1, NULL, 's'},    {"requests", 1, NULL, 'r'}, {"sentences", 1, NULL, 't'},
         {"program", 1, NULL, 'p'},    {"url", 1, NULL, 'u'},      {"pid", 1, NULL, 'w'},
         {"token", 1, NULL, 'k'},      {"texts", 1, NULL, 'm'},    {"idle", 1, NULL, 'i'},
-        {NULL, 0, NULL, 0},
+        {"max-wait", 1, NULL, 'x'},   {NULL, 0, NULL, 0},
     };
     *b = (Bench){.device = "cpu", .sentences = SENTENCES, .seconds = 10, .texts = 40};
     take_clients(b, "1,4,16,64");
@@ -506,6 +510,8 @@ static int take_options(Bench *b, int argc, char **argv)
             b->texts = atoi(optarg);
         else if (c == 'i')
             b->idle = atoi(optarg);
+        else if (c == 'x')
+            b->max_wait = optarg;
         else if (c == 's')
             b->seconds = atof(optarg);
         else if (c == 'r')
