@@ -1,5 +1,5 @@
 /* step_speed.c - training steps alone: the real network, batches that are already on the device, no files.
- * Prints one JSON line.
+ * Prints one JSON line. The voice has no critics.
  *   step_speed [--device cpu|0] [--size nano|tiny|...] [--batch 32] [--text 128] [--mel 800] [--steps 30]
  *              [--precision bf16|fp32] [--deterministic] [--no-graph]
  *   step_speed --network vocoder [--size small|large] [--batch 32] [--mel 48] ...
@@ -396,7 +396,8 @@ static int load_settings(Config *cfg, Options *o, Err *err)
                             "--mixed-precision",   strcmp(o->precision, "bf16") == 0 ? "true" : "false",
                             "--deterministic",     o->deterministic ? "true" : "false",
                             "--enable-graph-mode", o->graph ? "true" : "false"};
-    const char *voice[] = {"--model-size", o->size};
+    const char *voice[] = {"--model-size", o->size, "--critic-dim",
+                           "0"}; /* the peers' network has no critics */
     const char *vocoder[] = {"--vocoder-size",
                              o->size,
                              "--vocoder-segment-frames",
