@@ -8,7 +8,7 @@ mkdir -p build
 flags=(-std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-format-truncation -ffunction-sections -fdata-sections
     -D_GNU_SOURCE -Isrc -Itests -Wl,--gc-sections)
 common=(
-    src/base/{err,mem,clock,file,utf8,thread,log,progress,rng,stage,stats,variant}.c
+    src/base/{err,mem,clock,file,utf8,thread,plain_locale,log,progress,rng,stage,stats,variant}.c
     src/config/config.c # one function of it; the linker drops the rest
     src/device/{device,device_host,device_sim,links,sim,sim_event,sim_stream,cuda_library}.c
 )
