@@ -94,7 +94,7 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     const TrainState *state = &e->data.file.content.state;
     int rc = synthesiser_open(&e->synthesiser, m, &limits, err);
     if (!rc)
-        synthesiser_set_manner(e->synthesiser, state->pace, state->spread);
+        rc = synthesiser_set_manner(e->synthesiser, &state->manner, err);
     if (!rc)
         rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err);
     if (rc)
@@ -115,9 +115,14 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
         items[i] = hearing_item(e->hearing, i);
         rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, items[i], &c->clips, err);
     }
-    int compared = rc ? 0
-                      : beside_recordings(&e->ear, speech, items, n, &e->corpus, c->mean, c->deviation,
-                                          file->pitch_deviation, err);
+    const SpokenClips spoken = {.speech = speech,
+                                .items = items,
+                                .count = n,
+                                .corpus = &e->corpus,
+                                .mean = c->mean,
+                                .deviation = c->deviation,
+                                .pitch_deviation = file->pitch_deviation};
+    int compared = rc ? 0 : beside_recordings(&e->ear, &spoken, err);
     rc = compared < 0 ? compared : rc;
     if (!rc)
         rc = hearing_submit(e->hearing, c->state.step, speech, c->mean, c->deviation, err);

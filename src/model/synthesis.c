@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "model/sharpen.h"
 #include "model/voice_pass.h"
 
 /* Lengths are rounded up to multiples of these: a few shapes, whose matrix products are planned once. */
@@ -22,7 +23,8 @@ typedef struct Room {
 struct Synthesiser {
     Model *m;
     SynthesisLimits limits;
-    double pace, spread;
+    Manner manner;
+    float *sharpen; /* [n + 1, n]: the matrix of its sharpness, and scratch; NULL: none */
     Room text_room, frame_room;
     /* text */
     StackScratch text_scratch;
@@ -144,7 +146,7 @@ int synthesiser_open(Synthesiser **out, Model *m, const SynthesisLimits *limits,
         return err_set(err, ERR_NOMEM, "no memory to speak");
     s->m = m;
     s->limits = *limits;
-    s->pace = s->spread = 1;
+    s->manner = (Manner){.pace = 1, .spread = 1};
     const int T = round_to_multiple(limits->text, TEXT_STEP),
               M = round_to_multiple(limits->frames, FRAME_STEP);
     int rc = fit_text(s, limits->rows, T, err);
@@ -159,6 +161,7 @@ void synthesiser_close(Synthesiser *s)
         device_free(s->m->c->device, s->text_room.memory, s->text_room.bytes);
     if (s->frame_room.memory)
         device_free(s->m->c->device, s->frame_room.memory, s->frame_room.bytes);
+    free(s->sharpen);
     free(s);
 }
 
@@ -212,10 +215,20 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
     return fetch(s, voice, s->given, (size_t)S * sizeof *voice, err);
 }
 
-void synthesiser_set_manner(Synthesiser *s, double pace, double spread)
+int synthesiser_set_manner(Synthesiser *s, const Manner *manner, Err *err)
 {
-    s->pace = pace > 0 ? pace : 1;
-    s->spread = spread > 0 ? spread : 1;
+    const int n = s->m->cfg.n_mels;
+    s->manner = (Manner){.pace = manner->pace > 0 ? manner->pace : 1,
+                         .spread = manner->spread > 0 ? manner->spread : 1,
+                         .sharpness = manner->sharpness};
+    if (!(manner->sharpness > 0))
+        return 0;
+    if (!s->sharpen)
+        s->sharpen = mem_calloc((size_t)(n + 1) * (size_t)n, sizeof *s->sharpen);
+    if (!s->sharpen)
+        return err_set(err, ERR_NOMEM, "no memory to sharpen mels of %d bands", n);
+    sharpen_matrix(s->sharpen, n, manner->sharpness);
+    return 0;
 }
 
 int64_t durations_round(int32_t *out, const float *log_duration, int n, double speed)
@@ -381,13 +394,13 @@ static int choose(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, i
         }
         /* Frames that the row takes at this speed. */
         const double speed = in[b].speed > 0 ? in[b].speed : 1;
-        spread_pitch(h->pitch + row, durations, h->length[b], s->spread);
+        spread_pitch(h->pitch + row, durations, h->length[b], s->manner.spread);
         for (int t = 0; in[b].manner && t < h->length[b]; t++) {
             durations[t] += logf(in[b].manner[t].stretch);
             h->pitch[row + (size_t)t] += in[b].manner[t].pitch;
             h->energy[row + (size_t)t] += in[b].manner[t].energy;
         }
-        int64_t frames = durations_round(h->durations + row, durations, h->length[b], speed / s->pace);
+        int64_t frames = durations_round(h->durations + row, durations, h->length[b], speed / s->manner.pace);
         for (int i = 0; i < in[b].pause_count; i++)
             frames -= shorten(h->durations + row, &in[b].pauses[i]);
         longest = frames > longest ? frames : longest;
@@ -435,8 +448,9 @@ static int decode(Synthesiser *s, Sheet *h, int rows, int T, int M, Err *err)
 }
 
 /* Copies row b into memory of the caller's. */
-static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Err *err)
+static int hand_over(const Synthesiser *s, Speech *out, const Sheet *h, int b, int T, int M, Err *err)
 {
+    const int n = s->m->cfg.n_mels;
     const size_t row = (size_t)b * (size_t)T, text = (size_t)h->length[b],
                  values = (size_t)h->frame_length[b] * (size_t)n;
     out->text = h->length[b];
@@ -448,6 +462,8 @@ static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Er
     if (!out->mel || !out->durations || !out->pitch || !out->energy)
         return err_set(err, ERR_NOMEM, "no memory for %d frames of speech", out->frames);
     memcpy(out->mel, h->mel + (size_t)b * (size_t)M * (size_t)n, values * sizeof(float));
+    if (s->manner.sharpness > 0)
+        sharpen_mel(out->mel, s->sharpen + (size_t)n * (size_t)n, out->frames, n, s->sharpen);
     memcpy(out->durations, h->durations + row, text * sizeof(int32_t));
     memcpy(out->pitch, h->pitch + row, text * sizeof(float));
     memcpy(out->energy, h->energy + row, text * sizeof(float));
@@ -485,7 +501,7 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
         M = round_to_multiple(rc, FRAME_STEP);
         rc = decode(s, &h, rows, T, M, err);
         for (int b = 0; b < rows && !rc; b++)
-            rc = hand_over(&out[b], &h, b, T, M, s->m->cfg.n_mels, err);
+            rc = hand_over(s, &out[b], &h, b, T, M, err);
     }
     sheet_close(&h);
     s->m->c->step = kept;

@@ -32,9 +32,15 @@ void synthesiser_close(Synthesiser *s); /* NULL is fine */
  */
 int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frames, Err *err);
 
-/* How predicted prosody is corrected (train/manner.h): durations are multiplied by pace; within a text, pitch
- * is moved away from its mean by the factor spread. 0: 1. Not called, both are 1. */
-void synthesiser_set_manner(Synthesiser *s, double pace, double spread);
+/* What makes up for predicting averages (train/listen/manner.h). A factor that is 0 was not measured, and is
+ * 1 then. */
+typedef struct Manner {
+    double pace;      /* factor of durations */
+    double spread;    /* factor by which pitch is moved away from its mean within a text */
+    double sharpness; /* of the mel (sharpen.h) */
+} Manner;
+/* Not called, nothing is corrected. ERR_NOMEM. */
+int synthesiser_set_manner(Synthesiser *s, const Manner *manner, Err *err);
 
 /* What is done to one symbol after the network has chosen for itself. */
 typedef struct SymbolManner {

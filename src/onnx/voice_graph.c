@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "audio/normaliser.h"
+#include "model/sharpen.h"
 #include "model/synthesis.h"
 
 /* --- text --- */
@@ -112,6 +113,22 @@ static Value added(const NetworkGraph *n, Value values, int64_t direction)
     return graph_add(n->g, "Mul", graph_unsqueeze(n->g, values, 1), network_vector(n, direction));
 }
 
+/* As sharpen_mel has it. */
+static Value sharpened(const NetworkGraph *n, Value mel, double sharpness)
+{
+    const int bands = n->m->cfg.n_mels;
+    const size_t size = (size_t)bands * (size_t)bands;
+    float *rows = sharpness > 0 ? graph_memory(n->g, size, sizeof *rows) : NULL;
+    float *columns = rows ? graph_memory(n->g, size, sizeof *columns) : NULL;
+    if (!columns)
+        return mel;
+    sharpen_matrix(rows, bands, sharpness);
+    for (int b = 0; b < bands; b++)
+        for (int k = 0; k < bands; k++)
+            columns[k * bands + b] = rows[b * bands + k];
+    return graph_add(n->g, "MatMul", mel, graph_table(n->g, "mel.sharpen", columns, bands, bands));
+}
+
 static Value mel_of(const NetworkGraph *n, Value memory, Value pitch, Value energy, Value ends,
                     const CheckpointContent *content)
 {
@@ -124,6 +141,7 @@ static Value mel_of(const NetworkGraph *n, Value memory, Value pitch, Value ener
     x = graph_gather(g, network_linear(n, &at->lift, x), symbol_of_frames(g, ends), 0);
     x = network_positions(n, at->decoder_position, n->m->cfg.decoder_dim, x);
     x = network_linear(n, &at->mel, network_stack(n, &at->decoder, x));
+    x = sharpened(n, x, content->state.manner.sharpness);
     x = graph_add(g, "Mul", x, graph_table(g, "mel.deviation", content->deviation, 1, bands));
     return graph_add(g, "Add", x, graph_table(g, "mel.mean", content->mean, 1, bands));
 }
@@ -133,7 +151,8 @@ VoiceGraphOutput voice_graph(const NetworkGraph *n, const VoiceGraphInput *in, c
 {
     Graph *g = n->g;
     const TrainState *state = &file->content.state;
-    const double pace = state->pace > 0 ? state->pace : 1, spread = state->spread > 0 ? state->spread : 1;
+    const double pace = state->manner.pace > 0 ? state->manner.pace : 1,
+                 spread = state->manner.spread > 0 ? state->manner.spread : 1;
     const Value memory = memory_of(n, in, vectors, speakers);
     const Value traits = traits_of(n, memory);
     const Value log_duration = trait(g, traits, TRAIT_DURATION);

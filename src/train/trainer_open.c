@@ -138,7 +138,7 @@ static int open_speech(Trainer *t, Err *err)
     if (!rc)
         rc = synthesiser_open(&t->synthesiser, engine_model(t->engine), &limits, err);
     if (!rc)
-        synthesiser_set_manner(t->synthesiser, t->state.pace, t->state.spread);
+        rc = synthesiser_set_manner(t->synthesiser, &t->state.manner, err);
     if (!rc && validation && validation->count && t->cfg->listen_clips)
         rc = hearing_open(&t->hearing, t->cfg, validation, t->cfg->listen_clips,
                           thread_cores() / LISTENING_CORES, t->log, err);

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "config/config.h"
 #include "judge/choice.h"
-#include "model/model.h"
+#include "model/synthesis.h"
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
 #include "voice/checkpoint_folder.h"
@@ -33,7 +33,7 @@ typedef struct TrainState {
     int64_t critic_step;   /* first step with critics; 0: they have not begun */
     double copies[2];      /* distance of a vocoder's copies from the recordings (judge/spectra.h), and of
                               Griffin-Lim's copies of the same clips; 0: not measured */
-    double pace, spread;   /* corrections of durations and pitch (train/manner.h); 0: not measured */
+    Manner manner;         /* how what is predicted is corrected */
     OpsGuard guard;
 } TrainState;
 

@@ -84,7 +84,7 @@ int voice_network_open(VoiceNetwork **out, const Checkpoint *file, const VoiceNe
     if (!rc)
         rc = synthesiser_open(&n->synthesiser, &n->room.m, &limits, err);
     if (!rc)
-        synthesiser_set_manner(n->synthesiser, file->content.state.pace, file->content.state.spread);
+        rc = synthesiser_set_manner(n->synthesiser, &file->content.state.manner, err);
     if (rc) {
         voice_network_close(n);
         return rc;

@@ -123,8 +123,7 @@ static void the_layout_is_that_of_before(void **state)
             .critic_step = 10,
             .warmup = 14,
             .copies = {0.3, 0.2},
-            .pace = 1.02,
-            .spread = 1.1,
+            .manner = {.pace = 1.02, .spread = 1.1, .sharpness = 0.2},
             .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
     const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}; /* the last seven were added */
     const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25, 0.375}; /* all but the first were */
@@ -142,8 +141,8 @@ static void the_layout_is_that_of_before(void **state)
             assert_int_equal(n, sizeof best);
             assert_memory_equal(bytes, best, n);
         } else if (strcmp(f->tensor, "voice.manner") == 0) {
-            assert_int_equal(n, 2 * sizeof(double));
-            assert_memory_equal(bytes, &c.state.pace, n);
+            assert_int_equal(n, sizeof c.state.manner);
+            assert_memory_equal(bytes, &c.state.manner, n);
         } else if (strcmp(f->tensor, "copies.distance") == 0) {
             assert_int_equal(n, sizeof c.state.copies);
             assert_memory_equal(bytes, c.state.copies, n);

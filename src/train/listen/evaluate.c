@@ -9,12 +9,14 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cache/features.h"
+#include "text/phonemes/tokens.h"
 #include "text/text.h"
+#include "train/listen/alignment.h"
 #include "train/listen/evaluate.h"
 #include "train/listen/other_texts.h"
+#include "train/listen/sharpness.h"
 #include "train/log/pictures.h"
 #include "train/run_parts.h"
-#include "train/step/beside.h"
 #include "train/step/engine_feed.h"
 #include "train/step/together.h"
 
@@ -43,7 +45,9 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], const E
                        EvaluatedBatch each, void *arg, Err *err)
 {
     double frames = 0;
-    int64_t lost = 0, shares = sampler_batches(pipeline_sampler(p)) * pipeline_shares(p).micro, evaluated = 0;
+    const int64_t batches = sampler_batches(pipeline_sampler(p));
+    const int64_t shares = (o->most && o->most < batches ? o->most : batches) * pipeline_shares(p).micro;
+    int64_t lost = 0, evaluated = 0;
     int rc = engine_evaluate_begin(e, err);
     for (int64_t i = 0; i < shares && !rc; i++) {
         BatchInfo info = {0};
@@ -115,7 +119,8 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     return rc;
 }
 
-#define MEASURED_CLIPS 96 /* whose prosody is compared with what is predicted */
+#define LOOKED_AT 96       /* clips whose prosody is compared with what is predicted */
+#define MEASURED_CLIPS 256 /* of training, which say how long symbols last: about 0.6 % off */
 
 /* What is looked at while batches pass by. */
 typedef struct Looks {
@@ -132,7 +137,7 @@ static int look_at_rows(void *arg, Engine *e, int64_t number, Err *err)
     const BatchInfo *info;
     engine_batch(e, &layout, &info);
     int rc = number ? 0 : engine_look(e, 0, l->first, err);
-    for (int row = 0; row < info->count && l->clips < MEASURED_CLIPS && !rc; row++, l->clips++) {
+    for (int row = 0; row < info->count && l->clips < LOOKED_AT && !rc; row++, l->clips++) {
         EngineLook look;
         rc = engine_look(e, row, &look, err);
         if (!rc)
@@ -171,7 +176,11 @@ static int speak_clips(Trainer *t, Validation *v, int last, Err *err)
 {
     const uint32_t count = t->o.validation->count;
     const int n = t->hearing ? hearing_count(t->hearing) : count < EAR_CLIPS ? (int)count : EAR_CLIPS;
+    /* How sharp the network is by itself decides how much it is sharpened. */
+    const Manner plain = {.pace = t->state.manner.pace, .spread = t->state.manner.spread};
     int rc = hear_results(t, last, err);
+    if (!rc)
+        rc = synthesiser_set_manner(t->synthesiser, &plain, err);
     Speech *speech = mem_calloc((size_t)n + 1, sizeof *speech);
     uint32_t *items = mem_calloc((size_t)n + 1, sizeof *items);
     if (!rc && (!speech || !items))
@@ -188,16 +197,34 @@ static int speak_clips(Trainer *t, Validation *v, int last, Err *err)
         err_clear(err);
         rc = 0;
     } else if (!rc) {
-        v->sentences = beside_recordings(&v->ear, speech, items, n, t->o.validation, t->snapshot.content.mean,
-                                         t->snapshot.content.deviation,
-                                         t->o.validation->statistics.pitch_deviation, err);
+        const SpokenClips spoken = {.speech = speech,
+                                    .items = items,
+                                    .count = n,
+                                    .corpus = t->o.validation,
+                                    .mean = t->snapshot.content.mean,
+                                    .deviation = t->snapshot.content.deviation,
+                                    .pitch_deviation = t->o.validation->statistics.pitch_deviation};
+        v->sentences = sharpness_settle(&t->state.manner.sharpness, &v->ear, &spoken, err);
         rc = v->sentences < 0 ? v->sentences : t->hearing ? submit_clips(t, speech, err) : 0;
     }
+    if (!rc)
+        rc = synthesiser_set_manner(t->synthesiser, &t->state.manner, err);
     for (int i = 0; speech && i < n; i++)
         speech_free(&speech[i]);
     free(speech);
     free(items);
     return rc;
+}
+
+/* How long symbols last in the recordings that the voice learns from, by its own alignment. */
+static int usual_lengths(Trainer *t, UsualLengths *u, const EvaluateOptions *validation, Err *err)
+{
+    EvaluateOptions o = *validation;
+    int rc = usual_lengths_open(u, tokens_count(), err);
+    o.corpus = t->o.train;
+    o.lost = NULL;
+    o.most = (MEASURED_CLIPS + t->o.batch - 1) / t->o.batch;
+    return rc ? rc : align_clips(t->engine, &o, usual_lengths_add, u, err);
 }
 
 /* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners; of a
@@ -216,17 +243,19 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
                          .lost = &lost,
                          .ranks = t->o.ranks};
     const int voice = t->cfg->network == NETWORK_VOICE;
-    MannerSums sums = {0};
+    UsualLengths usual = {0};
+    MannerSums sums = {.usual = &usual};
     Looks looks = {.first = &look, .sums = &sums};
     *v = (Validation){.own_text = NAN};
-    int rc = evaluate_batches(v->terms, t->engine, &o, voice && t->leads ? look_at_rows : NULL, &looks, err);
+    int rc = voice ? usual_lengths(t, &usual, &o, err) : 0;
+    if (!rc)
+        rc = evaluate_batches(v->terms, t->engine, &o, voice && t->leads ? look_at_rows : NULL, &looks, err);
     o.lost = NULL;
     for (int i = 0; i < TERM_COUNT; i++)
         v->loss += v->terms[i];
-    if (!rc && looks.clips) {
-        manner_measure(&sums, &t->state.pace, &t->state.spread);
-        synthesiser_set_manner(t->synthesiser, t->state.pace, t->state.spread);
-    }
+    if (!rc && looks.clips)
+        manner_measure(&sums, &t->state.manner);
+    usual_lengths_close(&usual);
     const int counts = (double)lost <= MOST_LOST * (double)clips;
     if (!counts)
         log_warn(t->log, "validation at step %lld could load only %lld of %lld clips and does not count",

@@ -11,6 +11,7 @@
 #include "cache/places.h"
 #include "cache/prepare.h"
 #include "cache/store/store.h"
+#include "model/sharpen.h"
 #include "text/text.h"
 #include "train/listen/alignment.h"
 
@@ -40,6 +41,7 @@ struct Predicted {
     PredictedClip *clips; /* [all.count] */
     uint64_t missing;
     float *no_pitch; /* [longest] zeros */
+    float *sharpen;  /* [bands + 1, bands]: the matrix of the voice's sharpness, and scratch; NULL: none */
     Progress progress;
 };
 
@@ -145,6 +147,19 @@ static int open_store(Predicted *p, Err *err)
     return store_build_open(&p->build, p->place, PREDICTED_STORE, p->old, p->settings, 1, err);
 }
 
+static int open_sharpening(Predicted *p, Err *err)
+{
+    const double sharpness = p->o.voice->content.state.manner.sharpness;
+    const int bands = p->o.voice->cfg.n_mels;
+    if (!(sharpness > 0))
+        return 0;
+    p->sharpen = mem_calloc((size_t)(bands + 1) * (size_t)bands, sizeof *p->sharpen);
+    if (!p->sharpen)
+        return err_set(err, ERR_NOMEM, "no memory to sharpen mels of %d bands", bands);
+    sharpen_matrix(p->sharpen, bands, sharpness);
+    return 0;
+}
+
 int predicted_open(Predicted **out, const PredictedOptions *o, Err *err)
 {
     *out = NULL;
@@ -158,6 +173,8 @@ int predicted_open(Predicted **out, const PredictedOptions *o, Err *err)
         rc = open_store(p, err);
     if (!rc)
         rc = merge_splits(p, err);
+    if (!rc)
+        rc = open_sharpening(p, err);
     if (rc) {
         predicted_close(p);
         return rc;
@@ -182,6 +199,7 @@ void predicted_close(Predicted *p)
     free(p->all.items);
     free(p->all.lengths);
     free(p->no_pitch);
+    free(p->sharpen);
     free(p->place);
     file_unlock(&p->lock);
     free(p);
@@ -209,6 +227,9 @@ static int take_clip(void *arg, const ClipAlignment *found, Err *err)
         return 0;
     int rc = engine_look(g->e, found->row, &look, err);
     if (!rc && look.predicted) {
+        if (p->sharpen)
+            sharpen_mel(look.predicted, p->sharpen + (size_t)look.bands * (size_t)look.bands, look.frames,
+                        look.bands, p->sharpen);
         normaliser_restore_mel(look.predicted, look.predicted, voice->mean, voice->deviation, look.frames,
                                look.bands);
         c->frames = (uint32_t)look.frames;

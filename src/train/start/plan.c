@@ -76,6 +76,22 @@ static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg
     return rc;
 }
 
+static uint64_t more_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* While the training's pipeline waits, clips that were held out go through another, and, for a voice, clips
+ * of the training: the larger of the two counts. */
+static int add_validation(TrainPlan *p, const TrainerOptions *o, const Config *cfg, Err *err)
+{
+    TrainPlan held_out = {0}, train = {0};
+    int rc = add_pipeline(&held_out, o, cfg, o->validation, err);
+    if (!rc && cfg->network == NETWORK_VOICE)
+        rc = add_pipeline(&train, o, cfg, o->train, err);
+    p->pipeline_data += more_of(held_out.pipeline_data, train.pipeline_data);
+    p->pipeline_model += more_of(held_out.pipeline_model, train.pipeline_model);
+    p->pinned += more_of(held_out.pinned, train.pinned);
+    return rc;
+}
+
 /* The number of buffers that fit into the memory left over by everything else; a pipeline starts with
  * POLICY_START_BUFFERS. */
 static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
@@ -126,7 +142,7 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int rows, int all, 
     p->synthesis = engine_plan_synthesis(&e, &limits);
     rc = add_pipeline(p, o, &cfg, o->train, err);
     if (!rc && o->validation && o->validation->count)
-        rc = add_pipeline(p, o, &val, o->validation, err);
+        rc = add_validation(p, o, &val, err);
     if (rc)
         return rc;
     /* If data and model device are the same, they share its memory. */

@@ -32,32 +32,32 @@ static int read_recording(EarRecording *out, float **mel, const Corpus *c, uint3
     return 1;
 }
 
-int beside_recordings(EarFigures *out, const Speech *speech, const uint32_t *items, int n, const Corpus *c,
-                      const float *mean, const float *deviation, double pitch_deviation, Err *err)
+int beside_recordings(EarFigures *out, const SpokenClips *spoken, Err *err)
 {
-    const int bands = (int)c->statistics.bands;
+    const int bands = (int)spoken->corpus->statistics.bands;
     EarTally ear = {0};
     int rc = 0;
-    for (int i = 0; i < n && rc >= 0; i++) {
-        const Speech *s = &speech[i];
+    for (int i = 0; i < spoken->count && rc >= 0; i++) {
+        const Speech *s = &spoken->speech[i];
         EarRecording recording;
-        float *recorded, *spoken = mem_calloc((size_t)s->frames * (size_t)bands, sizeof *spoken);
-        rc = spoken ? read_recording(&recording, &recorded, c, items[i], bands, err)
-                    : err_set(err, ERR_NOMEM, "no memory to compare a clip with its recording");
+        float *recorded, *mel = mem_calloc((size_t)s->frames * (size_t)bands, sizeof *mel);
+        rc = mel ? read_recording(&recording, &recorded, spoken->corpus, spoken->items[i], bands, err)
+                 : err_set(err, ERR_NOMEM, "no memory to compare a clip with its recording");
         if (rc == 1) {
-            normaliser_restore_mel(spoken, s->mel, mean, deviation, s->frames, bands);
-            ear_add(&ear,
-                    &(EarSpoken){.mel = spoken,
-                                 .frames = s->frames,
-                                 .pitch = s->pitch,
-                                 .durations = s->durations,
-                                 .symbols = s->text,
-                                 .pitch_deviation = pitch_deviation > 0 ? pitch_deviation : NAN},
-                    &recording, bands);
+            normaliser_restore_mel(mel, s->mel, spoken->mean, spoken->deviation, s->frames, bands);
+            ear_add(
+                &ear,
+                &(EarSpoken){.mel = mel,
+                             .frames = s->frames,
+                             .pitch = s->pitch,
+                             .durations = s->durations,
+                             .symbols = s->text,
+                             .pitch_deviation = spoken->pitch_deviation > 0 ? spoken->pitch_deviation : NAN},
+                &recording, bands);
         }
-        if (spoken)
+        if (mel)
             free(recorded);
-        free(spoken);
+        free(mel);
     }
     *out = ear_figures(&ear);
     return rc < 0 ? rc : ear.sentences;

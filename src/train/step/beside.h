@@ -7,10 +7,17 @@
 #include "model/synthesis.h"
 #include "pipeline/corpus.h"
 
-/* speech [n] of the items [n]. mean and deviation [n_mels] undo the normalisation of their mels,
- * pitch_deviation that of their pitch (0: not known, as in older checkpoints). Clips whose record is damaged
- * are left out; returns how many were compared. ERR_NOMEM. */
-int beside_recordings(EarFigures *out, const Speech *speech, const uint32_t *items, int n, const Corpus *c,
-                      const float *mean, const float *deviation, double pitch_deviation, Err *err);
+/* Clips that were spoken. */
+typedef struct SpokenClips {
+    const Speech *speech;  /* [count] */
+    const uint32_t *items; /* [count] of the corpus */
+    int count;
+    const Corpus *corpus;
+    const float *mean, *deviation; /* [n_mels] undo the normalisation of their mels */
+    double pitch_deviation;        /* that of their pitch; 0: not known, as in older checkpoints */
+} SpokenClips;
+
+/* Clips whose record is damaged are left out; returns how many were compared. ERR_NOMEM. */
+int beside_recordings(EarFigures *out, const SpokenClips *spoken, Err *err);
 
 #endif
