@@ -230,7 +230,7 @@ static void check_workers(Survey *s)
         preflight_finding(s, f);
     } else if (c->num_workers != CONFIG_AUTO && c->num_workers > 0 &&
                (c->preprocessing_mode == PREPROCESS_ON_THE_FLY ||
-                (c->preprocessing_mode == PREPROCESS_AUTO && c->augment_speed > 0)) &&
+                (c->preprocessing_mode == PREPROCESS_AUTO && augmentation_of_recordings(c))) &&
                c->network != NETWORK_VOCODER && c->num_workers * 2 < s->cores) {
         f.what = preflight_say(s->p, "%d worker%s on %d cores, and audio is decoded while training",
                                c->num_workers, c->num_workers == 1 ? "" : "s", s->cores);
