@@ -1,4 +1,5 @@
 /* table.h - all sentences, by what they are about; included with WORD and COUNTED defined (words.h). */
+#include "base/words/checks.h"
 #include "base/words/corpus.h"
 #include "base/words/pipeline.h"
 #include "base/words/report.h"
