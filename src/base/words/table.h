@@ -2,6 +2,7 @@
 #include "base/words/checks.h"
 #include "base/words/corpus.h"
 #include "base/words/pipeline.h"
+#include "base/words/ranks.h"
 #include "base/words/report.h"
 #include "base/words/sections.h"
 #include "base/words/voice.h"
