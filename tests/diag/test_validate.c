@@ -388,15 +388,6 @@ static void test_places_and_limits(void **state)
     preflight_free(&p);
 }
 
-/* Letters of Arabic script: U+0600 to U+06FF. */
-static int has_persian(const char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s >= 0xD8 && (unsigned char)*s <= 0xDB)
-            return 1;
-    return 0;
-}
-
 /* Every finding is said in the language that was chosen, but for the words of errors. */
 static void test_in_persian(void **state)
 {
@@ -413,13 +404,13 @@ static void test_in_persian(void **state)
         words_choose(MESSAGES_PERSIAN);
         examine(&p, cases[i]);
         for (int a = 0; a < AREA_COUNT; a++)
-            assert_true(has_persian(area_title((Area)a)));
+            assert_true(words_are_persian(area_title((Area)a)));
         words_choose(MESSAGES_ENGLISH);
         for (size_t k = 0; k < p.count; k++)
-            if (!has_persian(p.findings[k].what) || !has_persian(p.findings[k].why))
+            if (!words_are_persian(p.findings[k].what) || !words_are_persian(p.findings[k].why))
                 fail_msg("%s: %s", p.findings[k].what, p.findings[k].why);
         for (size_t k = 0; k < p.row_count; k++)
-            if (p.rows[k].area != AREA_DEVICES && p.rows[k].note[0] && !has_persian(p.rows[k].note))
+            if (p.rows[k].area != AREA_DEVICES && p.rows[k].note[0] && !words_are_persian(p.rows[k].note))
                 fail_msg("%s: %s", p.rows[k].name, p.rows[k].note);
         count += (int)p.count;
         preflight_free(&p);
