@@ -123,7 +123,7 @@ static void test_fix_proposes_what_keeps_the_clips(void **state)
     Run r = {0};
     run_program(&r, "validate", "--config", file, "--data-path", c->data, "--fix");
     run_free(&r);
-    Buf after = read_file(file);
+    Buf after = file_bytes(file);
     assert_non_null(strstr(after.data, "max_text_length: 230 # characters\n"));
     assert_non_null(strstr(after.data, "max_audio_length: 1.06\n"));
     buf_free(&after);

@@ -316,7 +316,7 @@ static void eval_file_joins_the_train_file(void **state)
     check_number(o, CLIPS + 1, "accepted", NULL);
     check_number(o, 1, "reasons", "duplicate_id");
     json_decref(o);
-    Buf tsv = read_file(path_of(c->cache, "rejected.tsv"));
+    Buf tsv = file_bytes(path_of(c->cache, "rejected.tsv"));
     assert_non_null(strstr(tsv.data, "eval.csv\t2\tclip00000\tduplicate_id"));
     buf_free(&tsv);
     expect_built(c, 0, 0, "--num-workers", "1"); /* without it the clip is gone */

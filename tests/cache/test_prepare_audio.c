@@ -168,7 +168,7 @@ static void the_same_clips_are_rejected(void **state)
         check_number(a, i ? 0 : 4, "audio", "built"); /* with the one that has too many frames */
         json_decref(m);
         json_decref(a);
-        Buf x = read_file(path_of(mel, "rejected.tsv")), y = read_file(path_of(audio, "rejected.tsv"));
+        Buf x = file_bytes(path_of(mel, "rejected.tsv")), y = file_bytes(path_of(audio, "rejected.tsv"));
         assert_string_equal(x.data, y.data);
         buf_free(&x);
         buf_free(&y);
@@ -265,7 +265,7 @@ static void a_vocoder_learns_from_what_is_usable(void **state)
         write_floats(clip_path(c, i), 0, 0);
     train_vocoder(c, run, 3, "can be used: the audio is silent throughout: the loudest 1024 samples", losses);
     /* That it was tried is in the log; nothing else has changed. */
-    Buf log = read_file(path_of(run, "log.jsonl"));
+    Buf log = file_bytes(path_of(run, "log.jsonl"));
     write_file(path_of(c->root, "run.before/log.jsonl"), log.data, log.size);
     buf_free(&log);
     assert_same_folders(run, path_of(c->root, "run.before"));
@@ -323,7 +323,7 @@ static void damage_is_found_and_mended(void **state)
     corpus_fill(c, CLIPS, 0.3);
     expect_samples(c, CLIPS, "--num-workers", "1");
     copy_folder(c->cache, path_of(c->root, "whole"));
-    Buf segment = read_file(path_of(c->cache, "audio-0001.seg"));
+    Buf segment = file_bytes(path_of(c->cache, "audio-0001.seg"));
     segment.data[segment.size / 2] ^= 4;
     write_file(path_of(c->cache, "audio-0001.seg"), segment.data, segment.size);
     buf_free(&segment);

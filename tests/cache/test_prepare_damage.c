@@ -20,7 +20,7 @@ static void open_good(Good *g, Corpus *c, int clips)
     snprintf(g->cache, sizeof g->cache, "%s/good", c->root);
     json_decref(prepare_with(c, g->cache, 0, more));
     for (int i = 0; i < FILES; i++)
-        g->bytes[i] = read_file(path_of(g->cache, files[i]));
+        g->bytes[i] = file_bytes(path_of(g->cache, files[i]));
 }
 
 static void close_good(Good *g)

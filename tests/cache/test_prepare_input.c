@@ -180,7 +180,7 @@ static void every_bad_thing_gets_its_reason(void **state)
         fail_msg("%ld KiB of memory, though the long file (466 MB) need not be read", r.peak_kib);
     json_t *o = json_loads(r.stdout_text.data, 0, NULL);
     assert_non_null(o);
-    Buf tsv = read_file(path_of(c->cache, "rejected.tsv"));
+    Buf tsv = file_bytes(path_of(c->cache, "rejected.tsv"));
     int accepted = 0, rejected = 0;
     for (int i = 0; i < expected_count; i++) {
         accepted += expected[i].reason == NULL;
@@ -244,7 +244,7 @@ static void unreadable_audio_is_told(void **state)
     assert_int_equal(chmod(clip_path(c, 1), 0), 0);
     uid_t uid = geteuid() == 0 ? 65534 : 0;
     const char *binary = path_of(c->root, "program");
-    Buf bytes = read_file(program());
+    Buf bytes = file_bytes(program());
     write_file(binary, bytes.data, bytes.size);
     buf_free(&bytes);
     assert_int_equal(chmod(binary, 0755), 0);
@@ -262,7 +262,7 @@ static void unreadable_audio_is_told(void **state)
     check_number(o, 1, "reasons", "audio_unreadable");
     json_decref(o);
     run_free(&r);
-    Buf tsv = read_file(path_of(c->cache, "rejected.tsv"));
+    Buf tsv = file_bytes(path_of(c->cache, "rejected.tsv"));
     assert_non_null(strstr(tsv.data, "Permission denied"));
     buf_free(&tsv);
 }

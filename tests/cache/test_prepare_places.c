@@ -283,7 +283,7 @@ static void inspect_shows_what_is_there(void **state)
     Corpus *c = *state;
     corpus_fill(c, 4, 0.4);
     corpus_add(c, 0.4);
-    Buf silence = read_file(clip_path(c, 4));
+    Buf silence = file_bytes(clip_path(c, 4));
     memset(silence.data + 44, 0, silence.size - 44);
     write_file(clip_path(c, 4), silence.data, silence.size);
     buf_free(&silence);

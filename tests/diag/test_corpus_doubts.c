@@ -40,7 +40,7 @@ static void make(const Corpus *c, char folder[256], const char *name, const Reco
         snprintf(path, sizeof path, "%s/wavs/c%02d.wav", folder, i);
         write_wav(path, 20 + i % 5, 1.2, r->rate, 1);
         if (r->loud && i >= r->loud) { /* sixteen-bit samples behind a header of 44 bytes */
-            Buf bytes = read_file(path);
+            Buf bytes = file_bytes(path);
             for (size_t k = 44; k + 1 < bytes.size; k += 2) {
                 int16_t s;
                 memcpy(&s, bytes.data + k, 2);

@@ -4,29 +4,10 @@
 #include "support/folder_testing.h"
 #include "support/http_testing.h"
 
-static struct {
-    Corpus *c;
-    char run[256];
-} lab;
+static ServeLab lab;
 
-#define LONG_TEXT "old hill. green hill. old stone, green stone. the hill is old. the stone is green. "
-
-static int setup_lab(void **state)
-{
-    void *made = NULL;
-    if (corpus_setup(&made))
-        return -1;
-    lab.c = made;
-    snprintf(lab.run, sizeof lab.run, "%s/run", lab.c->root);
-    make_served_voice(lab.c, lab.run);
-    return 0;
-}
-
-static int teardown_lab(void **state)
-{
-    void *made = lab.c;
-    return corpus_teardown(&made);
-}
+static int setup_lab(void **state) { return serve_lab_open(&lab); }
+static int teardown_lab(void **state) { return serve_lab_close(&lab); }
 
 enum { MOST_QUESTIONS = 2000 }; /* 0.05 s apart, until a change must have been noticed */
 

@@ -34,6 +34,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cache/features.h"
+#include "folder_testing.h"
 #include "long_tests.h"
 
 #define MAX_ARGS 64
@@ -140,7 +141,8 @@ int64_t number_at(const json_t *o, const char *first, const char *second);
 
 int is_kept(const struct dirent *f);
 
-Buf read_file(const char *path);
+/* Two files; expected: 1 the same, 0 different. */
+void same_bytes(const char *a, const char *b, int expected);
 
 /* Every file of both folders (but the lock): the same names, the same bytes. */
 void assert_same_folders(const char *a, const char *b);

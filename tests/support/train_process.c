@@ -62,19 +62,6 @@ void train_to_end(const Corpus *c, const char *folder, int steps, int save, cons
     run_free(&r);
 }
 
-const char *fault_library(void)
-{
-    static char path[512], full[4096];
-    const char *set = getenv("MYXTTS_FAULTS"), *out = getenv("MYXTTS_OUT");
-    snprintf(path, sizeof path, "%s", set ? set : "");
-    if (!set)
-        snprintf(path, sizeof path, "%s/tests/faults.so", out ? out : "build");
-    if (!SANITIZED && realpath(path, full))
-        return full;
-    print_message("SKIPPED: the fault library is not there, or does not go with a sanitizer\n");
-    return NULL;
-}
-
 void wait_for(Run *r, const char *text)
 {
     double end = clock_now() + 120;

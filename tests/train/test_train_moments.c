@@ -225,7 +225,7 @@ static void full_disk_at_every_write(void **state)
         skip();
     }
     run_free(&r);
-    Buf text = read_file(count_path);
+    Buf text = file_bytes(count_path);
     const char *line = strstr((const char *)text.data, "WRITE ");
     assert_non_null(line);
     const long writes = atol(line + 6), every = is_long() ? 1 : writes / 6;

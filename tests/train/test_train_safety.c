@@ -120,7 +120,7 @@ static void a_validation_without_clips_is_none(void **state)
     assert_int_equal(mkdir(path_of(c->data, "held"), 0777), 0);
     for (int i = 0; i < 4; i += 3) {
         snprintf(path, sizeof path, "%s/held/held%d.wav", c->data, i);
-        Buf b = read_file(clip_path(c, i));
+        Buf b = file_bytes(clip_path(c, i));
         write_file(path, b.data, b.size);
         buf_free(&b);
     }

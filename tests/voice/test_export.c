@@ -50,7 +50,7 @@ static Buf spoken(const char *checkpoint, const char *out)
     if (r.code != 0)
         fail_msg("%s: exit code %d: %s", checkpoint, r.code, (const char *)r.stderr_text.data);
     run_free(&r);
-    return read_file(out);
+    return file_bytes(out);
 }
 
 static void same_sound(const char *a, const char *b, int expected)
@@ -159,7 +159,7 @@ static void make_run(const char *run, int rounded)
     char folder[512];
     snprintf(folder, sizeof folder, "%s/vocoder", run);
     assert_int_equal(file_make_dirs(folder, NULL), 0);
-    Buf voice = read_file(step_file(lab.folder, 20));
+    Buf voice = file_bytes(step_file(lab.folder, 20));
     write_file(path_of(run, "best.safetensors"), voice.data, voice.size);
     buf_free(&voice);
     write_vocoder(path_of(folder, "best.safetensors"), VOCODER, NULL);
@@ -275,7 +275,7 @@ static void nothing_of_the_training_is_in_it(void **state)
     assert_true(clips > 0);
     assert_true(size_of(file) < 2 * parameters + clips + 40000);
     /* Neither is where it all lay. */
-    Buf bytes = read_file(file);
+    Buf bytes = file_bytes(file);
     assert_null(memmem(bytes.data, bytes.size, lab.c->root, strlen(lab.c->root)));
     buf_free(&bytes);
 }
@@ -369,7 +369,7 @@ static void a_damaged_export_gets_a_sentence(void **state)
 {
     const char *file = at("cut.safetensors"), *out = at("none.wav");
     export_to(file, "bf16");
-    Buf whole = read_file(file);
+    Buf whole = file_bytes(file);
     static const double shares[] = {0, 0.0001, 0.1, 0.9};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         write_file(file, whole.data, (size_t)((double)whole.size * shares[i]));

@@ -78,16 +78,6 @@ static void expect_failure(int code, const char *const *args, const char *const 
     (const char *const[]) { __VA_ARGS__, NULL }
 #define WORDS ARGS
 
-static void same_bytes(const char *a, const char *b, int expected)
-{
-    Buf x = read_file(a), y = read_file(b);
-    int same = x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
-    buf_free(&x);
-    buf_free(&y);
-    if (same != expected)
-        fail_msg("%s and %s are %s", a, b, same ? "the same" : "different");
-}
-
 /* ---- speaking ---- */
 
 static void text_becomes_a_wav(void **state)
@@ -121,7 +111,7 @@ static void text_becomes_a_wav(void **state)
     assert_non_null(strstr(json_string_value(json_object_get(o, "checkpoint")), "best.safetensors"));
     print_message("%.2f s of speech from step %lld, loudest sample %.3f, real-time factor %.3f\n",
                   real_at(o, "seconds"), (long long)step, loud, real_at(o, "real_time_factor"));
-    Buf a = read_file(png);
+    Buf a = file_bytes(png);
     assert_true(a.size > 100 && memcmp(a.data, "\x89PNG", 4) == 0);
     buf_free(&a);
     json_decref(o);
@@ -438,7 +428,7 @@ static void foreign_files_get_a_sentence(void **state)
     not_a_checkpoint("format.safetensors", "another format");
     write_variant(path_of(root, "nomean.safetensors"), NULL, NULL, "mel.mean");
     not_a_checkpoint("nomean.safetensors", "statistics");
-    Buf whole = read_file(step_file(lab.folder, 60));
+    Buf whole = file_bytes(step_file(lab.folder, 60));
     write_file(path_of(root, "cut.safetensors"), whole.data, whole.size * 2 / 3);
     not_a_checkpoint("cut.safetensors", "cut");
     whole.data[whole.size / 2] ^= 4;
@@ -494,7 +484,7 @@ static void wrong_use_gets_a_sentence(void **state)
 
 static double validation_loss(int64_t step)
 {
-    Buf text = read_file(path_of(lab.folder, "log.jsonl"));
+    Buf text = file_bytes(path_of(lab.folder, "log.jsonl"));
     double loss = NAN;
     for (char *save = NULL, *line = strtok_r((char *)text.data, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save)) {
