@@ -111,7 +111,7 @@ static void poison(const char *to, const char *from, const char *tensor, float n
         assert_non_null(key);
         key[1] = 'X';
     }
-    write_file(to, b.data, b.size);
+    file_put(to, b.data, b.size);
     safetensors_close(&file);
     buf_free(&b);
 }

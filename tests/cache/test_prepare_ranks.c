@@ -117,9 +117,9 @@ static void fill_with_faults(Corpus *c, int count)
     uint8_t *wav = make_wav(&size, 3, 0.3, 22050, 1);
     for (int i = 3; i + 6 < count; i += 11) {
         unlink(clip_path(c, i));
-        write_file(clip_path(c, i + 1), "no sound", 8);
+        file_put(clip_path(c, i + 1), "no sound", 8);
         memset(wav + 44, 0, size - 44);
-        write_file(clip_path(c, i + 2), wav, size); /* silent: a record that says so */
+        file_put(clip_path(c, i + 2), wav, size); /* silent: a record that says so */
         write_wav(clip_path(c, i + 3), i, 0.01, 22050, 1);
         snprintf(c->clips[i + 4].text, sizeof c->clips[i + 4].text, "...");
         write_wav(clip_path(c, i + 5), i, 0.5, 16000, 2);
@@ -385,7 +385,7 @@ static void other_metadata_is_found(void **state)
     corpus_fill(c, 5, 0.15);
     snprintf(other.data, sizeof other.data, "%s/changed", c->root);
     copy_folder(c->data, other.data);
-    write_file(path_of(other.data, "metadata.csv"), "clip00001|Something else.\n", 26);
+    file_put(path_of(other.data, "metadata.csv"), "clip00001|Something else.\n", 26);
     crew_begin(&w, 2);
     crew_rank(&w, 0, c, c->cache, all_stages, NULL);
     crew_rank(&w, 1, &other, c->cache, all_stages, NULL);

@@ -47,7 +47,7 @@ static void make(const Corpus *c, char folder[256], const char *name, const Reco
                 s /= 8;
                 memcpy(bytes.data + k, &s, 2);
             }
-            write_file(path, bytes.data, bytes.size);
+            file_put(path, bytes.data, bytes.size);
             buf_free(&bytes);
         }
         fprintf(f, "c%02d|the %s and %s hill\n", i, words[text % n], words[text / n % n]);
@@ -63,7 +63,7 @@ static void say(const Corpus *c, const char *name, const Recordings *r, const ch
     char folder[256], run[300];
     make(c, folder, name, r);
     snprintf(run, sizeof run, "%s/run", folder);
-    write_file(path_of(c->root, "small.yaml"), small, strlen(small));
+    file_put(path_of(c->root, "small.yaml"), small, strlen(small));
     for (int i = 0; i < 2; i++) { /* train prepares what validate looks at */
         Run p;
         const char *args[16] = {

@@ -119,7 +119,7 @@ static void write_clip(const char *path, int fault, uint64_t seed)
         if (channels == 2)
             put_u16(bytes + 46 + 4 * i, (uint16_t)(int16_t)lrint(32767 * second));
     }
-    write_file(path, bytes, 44 + 2 * (size_t)(channels * n));
+    file_put(path, bytes, 44 + 2 * (size_t)(channels * n));
     free(bytes);
     free(x);
 }
@@ -259,7 +259,7 @@ static void rewrite_text(const Corpus *c, const char *id, const char *text)
     const char *line = strstr(old.data, id), *end = strchr(line, '\n');
     buf_add(&out, old.data, (size_t)(line - old.data));
     buf_printf(&out, "%s|%s%s", id, text, end);
-    write_file(path, out.data, out.size);
+    file_put(path, out.data, out.size);
     buf_free(&old);
     buf_free(&out);
 }
@@ -282,7 +282,7 @@ static void facts_are_kept(void **state)
     Buf facts = file_bytes(path);
     for (size_t i = facts.size - 20 * 136; i < facts.size; i++)
         facts.data[i] = 0;
-    write_file(path, facts.data, facts.size);
+    file_put(path, facts.data, facts.size);
     second = told(c, "prepare", 1);
     assert_true(inode_of(path) != inode);
     assert_true(json_equal(json_object_get(first, "findings"), json_object_get(second, "findings")));

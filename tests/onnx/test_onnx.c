@@ -246,7 +246,7 @@ static void without_a_vocoder_there_is_none(void **state)
 static void the_file_of_somebody_else_stays(void **state)
 {
     const char *file = at("theirs.onnx");
-    write_file(file, "\x08\x07\x12\x07pytorch", 11);
+    file_put(file, "\x08\x07\x12\x07pytorch", 11);
     expect_failure(2, ARGS("export", "--checkpoint", BASE, "--output", file),
                    WORDS("theirs.onnx", "is not an exported voice", "--overwrite"), NULL);
     assert_int_equal(size_of(file), 11);

@@ -118,7 +118,7 @@ static void a_file_that_changes_is_taken_over_when_it_is_whole(void **state)
     assert_int_equal(rename(paths[1], changing.path), 0);
     speaks(1, 0);
     /* One that is no voice at all. */
-    write_file(changing.path, "nothing", 7);
+    file_put(changing.path, "nothing", 7);
     is_current(0);
     speaks(1, 1);
     serve_drain(&changing.server);
@@ -156,7 +156,7 @@ static void a_vocoder_that_comes_later_is_taken_over(void **state)
     assert_int_equal(file_make_dirs(run, NULL), 0);
     for (int i = 0; i < 2; i++) {
         Buf file = file_bytes(path_of(lab.run, files[i]));
-        write_file(path_of(run, files[i]), file.data, file.size);
+        file_put(path_of(run, files[i]), file.data, file.size);
         buf_free(&file);
         if (i == 0) {
             serve_start(&changing.server, ARGS("--checkpoint", run));

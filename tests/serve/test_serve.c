@@ -541,8 +541,8 @@ static void an_open_door_needs_a_key(void **state)
 {
     const char *key = path_of(lab.c->root, "key"), *weak = path_of(lab.c->root, "weak");
     static const char token[] = "a-key-of-sixteen-or-more\n";
-    write_file(key, token, sizeof token - 1);
-    write_file(weak, "short", 5);
+    file_put(key, token, sizeof token - 1);
+    file_put(weak, "short", 5);
     expect_failure(2, ARGS("serve", lab.run, "--listen", "0.0.0.0:0"), WORDS("--token-file"), NULL);
     expect_failure(2, ARGS("serve", lab.run, "--listen", "[::]:0"), WORDS("--token-file"), NULL);
     expect_failure(2, ARGS("serve", lab.run, "--token-file", weak), WORDS("5 characters"), NULL);

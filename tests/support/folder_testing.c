@@ -1,6 +1,8 @@
 /* folder_testing.c - see folder_testing.h. */
 #include "folder_testing.h"
 
+#include <errno.h>
+
 #include "long_tests.h"
 
 Folder folder_make(void)
@@ -59,10 +61,9 @@ Buf file_bytes(const char *path)
 
 void file_put(const char *path, const void *p, size_t n)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0 || write(fd, p, n) != (ssize_t)n)
-        fail_msg("cannot write %s", path);
-    close(fd);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(p, 1, n, f) != n || fclose(f))
+        fail_msg("cannot write %s: %s", path, strerror(errno));
 }
 
 void file_put_byte(const char *path, uint64_t at, uint8_t byte)

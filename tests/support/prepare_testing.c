@@ -20,13 +20,6 @@ const char *path_of(const char *dir, const char *name)
     return out;
 }
 
-void write_file(const char *path, const void *p, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    if (!f || fwrite(p, 1, n, f) != n || fclose(f))
-        fail_msg("cannot write %s: %s", path, strerror(errno));
-}
-
 void remove_folder(const char *path)
 {
     char command[1100];
@@ -65,7 +58,7 @@ void write_wav(const char *path, int kind, double seconds, int rate, int channel
 {
     size_t size;
     uint8_t *bytes = make_wav(&size, kind, seconds, rate, channels);
-    write_file(path, bytes, size);
+    file_put(path, bytes, size);
     free(bytes);
 }
 

@@ -54,7 +54,6 @@ typedef struct Corpus {
 /* ---- files ---- */
 
 const char *path_of(const char *dir, const char *name); /* valid until the 64th call from now */
-void write_file(const char *path, const void *p, size_t n);
 void remove_folder(const char *path);
 void copy_folder(const char *from, const char *to); /* to must not be there */
 

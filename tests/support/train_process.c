@@ -31,7 +31,7 @@ void make_voice_corpus(Corpus *c)
                              : "چارلی");
     }
     assert_int_equal(fclose(f), 0);
-    write_file(path_of(c->root, "voice.yaml"), small_voice, strlen(small_voice));
+    file_put(path_of(c->root, "voice.yaml"), small_voice, strlen(small_voice));
 }
 
 void train_start(Run *r, const Corpus *c, const char *folder, int steps, int save, const char *const *more,

@@ -515,7 +515,7 @@ static void all_follow_what_rank_0_begins_with(void **state)
     make_voice_corpus(c);
     snprintf(voice, sizeof voice, "%s/voice", c->root);
     train_to_end(c, voice, 4, 4, NULL, 0);
-    write_file(path_of(c->root, "voice.yaml"), sound, strlen(sound));
+    file_put(path_of(c->root, "voice.yaml"), sound, strlen(sound));
     const char *const more[] = {"--init-from", voice, NULL};
     job_run(2, c, path_of(c->root, "tuned"), 5, more, NULL);
     assert_int_equal(check_folder(path_of(c->root, "tuned")), 5);

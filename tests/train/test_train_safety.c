@@ -121,7 +121,7 @@ static void a_validation_without_clips_is_none(void **state)
     for (int i = 0; i < 4; i += 3) {
         snprintf(path, sizeof path, "%s/held/held%d.wav", c->data, i);
         Buf b = file_bytes(clip_path(c, i));
-        write_file(path, b.data, b.size);
+        file_put(path, b.data, b.size);
         buf_free(&b);
     }
     const char *const reads[] = {"--preprocessing-mode",

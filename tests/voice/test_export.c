@@ -160,7 +160,7 @@ static void make_run(const char *run, int rounded)
     snprintf(folder, sizeof folder, "%s/vocoder", run);
     assert_int_equal(file_make_dirs(folder, NULL), 0);
     Buf voice = file_bytes(step_file(lab.folder, 20));
-    write_file(path_of(run, "best.safetensors"), voice.data, voice.size);
+    file_put(path_of(run, "best.safetensors"), voice.data, voice.size);
     buf_free(&voice);
     write_vocoder(path_of(folder, "best.safetensors"), VOCODER, NULL);
     if (!rounded)
@@ -372,15 +372,15 @@ static void a_damaged_export_gets_a_sentence(void **state)
     Buf whole = file_bytes(file);
     static const double shares[] = {0, 0.0001, 0.1, 0.9};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        write_file(file, whole.data, (size_t)((double)whole.size * shares[i]));
+        file_put(file, whole.data, (size_t)((double)whole.size * shares[i]));
         expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
                        WORDS("cut.safetensors"), out);
     }
-    write_file(file, whole.data, whole.size - 1);
+    file_put(file, whole.data, whole.size - 1);
     expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
                    WORDS("cut.safetensors", "cut off"), out);
     whole.data[whole.size / 2] ^= 4;
-    write_file(file, whole.data, whole.size);
+    file_put(file, whole.data, whole.size);
     expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
                    WORDS("cut.safetensors", "changed after it was written"), out);
     expect_failure(3, ARGS("info", "--checkpoint", file), WORDS("changed after it was written"), NULL);

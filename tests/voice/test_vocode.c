@@ -96,7 +96,7 @@ static void lines_and_pipes_have_the_same_sound(void **state)
 {
     const char *alone = at("alone.wav"), *lines = at("lines.txt"), *dir = at("lines");
     static const char text[] = "old hill. green hill.\ngreen hill\n";
-    write_file(lines, text, sizeof text - 1);
+    file_put(lines, text, sizeof text - 1);
     json_decref(run_json(ARGS(SYNTH, "--output", alone), NULL));
     Run r;
     run_program(&r, "synth", "--checkpoint", lab.run, "--lines", lines, "--output-dir", dir);
@@ -120,10 +120,10 @@ static const char *run_with(const char *name, const void *bytes, size_t size)
     snprintf(folder, sizeof folder, "%s/vocoder", run);
     assert_int_equal(file_make_dirs(folder, NULL), 0);
     Buf voice = file_bytes(step_file(lab.run, 20));
-    write_file(path_of(run, "best.safetensors"), voice.data, voice.size);
+    file_put(path_of(run, "best.safetensors"), voice.data, voice.size);
     buf_free(&voice);
     if (bytes)
-        write_file(path_of(folder, "best.safetensors"), bytes, size);
+        file_put(path_of(folder, "best.safetensors"), bytes, size);
     return run;
 }
 
@@ -294,7 +294,7 @@ static void inputs_that_are_no_sound_get_a_sentence(void **state)
     expect_failure(3, ARGS(VOCODE, out, at("nowhere.wav")), WORDS("nowhere.wav"), NULL);
     expect_failure(3, ARGS(VOCODE, out, at("nowhere.npy")), WORDS("nowhere.npy"), NULL);
     expect_failure(3, ARGS(VOCODE, out, at("voice.yaml")), WORDS("voice.yaml"), NULL);
-    write_file(npy, "no numbers", 10);
+    file_put(npy, "no numbers", 10);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("not a .npy file"), NULL);
     assert_int_equal(npy_write(npy, mel, 40, 15, NULL), 0);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("40 x 15", "16 bands"), NULL);
@@ -304,7 +304,7 @@ static void inputs_that_are_no_sound_get_a_sentence(void **state)
     assert_int_equal(npy_write(npy, mel, 40, 16, NULL), 0);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("number 7 is nan"), NULL);
     Buf whole = file_bytes(npy);
-    write_file(npy, whole.data, whole.size - 4);
+    file_put(npy, whole.data, whole.size - 4);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("cut off"), NULL);
     buf_free(&whole);
     expect_failure(2, ARGS("vocode", clip_path(lab.c, 1), "--output", out), WORDS("--checkpoint"), NULL);
@@ -338,7 +338,7 @@ static void numpys_other_layouts_are_read(void **state)
             bytes[8] = (uint8_t)n;
             memcpy(bytes + lead, heads[i], n);
             memcpy(bytes + lead + n, numbers, sizeof numbers);
-            write_file(at("x.npy"), bytes, lead + n + (i == 6 ? 0 : sizeof numbers));
+            file_put(at("x.npy"), bytes, lead + n + (i == 6 ? 0 : sizeof numbers));
             float *data;
             int64_t rows, cols;
             Err err = {0};

@@ -135,7 +135,7 @@ static void same_again(void **state)
     run_free(&r);
     /* From a file, with what editors put into it. */
     static const char text[] = "\xEF\xBB\xBFgreen hill\r\n";
-    write_file(path_of(lab.c->root, "say.txt"), text, sizeof text - 1);
+    file_put(path_of(lab.c->root, "say.txt"), text, sizeof text - 1);
     run_program(&r, "synth", "--checkpoint", lab.folder, "--text-file", path_of(lab.c->root, "say.txt"),
                 "--iterations", "4", "--output", four);
     assert_true(r.code == 0 || r.code == 1);
@@ -149,7 +149,7 @@ static void lines_become_files(void **state)
     const char *lines = path_of(lab.c->root, "lines.txt"), *dir = path_of(lab.c->root, "lines"),
                *alone = path_of(lab.c->root, "alone.wav");
     static const char text[] = "green hill\n\nold stone\r\n";
-    write_file(lines, text, sizeof text - 1);
+    file_put(lines, text, sizeof text - 1);
     Run r;
     run_program(&r, "synth", "--checkpoint", lab.folder, "--lines", lines, "--output-dir", dir,
                 "--iterations", "4", "--json");
@@ -275,7 +275,7 @@ static void whose_voice_it_is(void **state)
     size_t n = 44 + 16000;
     uint8_t *silence = calloc(1, n);
     put_wav_header(silence, 1, 1, 8000, 16, 16000);
-    write_file(path_of(lab.c->root, "silence.wav"), silence, n);
+    file_put(path_of(lab.c->root, "silence.wav"), silence, n);
     free(silence);
     Run r; /* a second of nothing: refused with a sentence or spoken, but no crash */
     run_program(&r, "synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference",
@@ -394,9 +394,9 @@ static void foreign_files_get_a_sentence(void **state)
 {
     const char *root = lab.c->root;
     static const uint8_t png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1";
-    write_file(path_of(root, "a.png"), png, sizeof png);
-    write_file(path_of(root, "a.txt"), "hello, I am a text\n", 19);
-    write_file(path_of(root, "empty.safetensors"), "", 0);
+    file_put(path_of(root, "a.png"), png, sizeof png);
+    file_put(path_of(root, "a.txt"), "hello, I am a text\n", 19);
+    file_put(path_of(root, "empty.safetensors"), "", 0);
     float numbers[4] = {1, 2, 3, 4};
     TensorView t = {"weight", "F32", 1, {4, 1, 1, 1}, numbers, sizeof numbers};
     MetaEntry other = {"format", "pt"};
@@ -429,10 +429,10 @@ static void foreign_files_get_a_sentence(void **state)
     write_variant(path_of(root, "nomean.safetensors"), NULL, NULL, "mel.mean");
     not_a_checkpoint("nomean.safetensors", "statistics");
     Buf whole = file_bytes(step_file(lab.folder, 60));
-    write_file(path_of(root, "cut.safetensors"), whole.data, whole.size * 2 / 3);
+    file_put(path_of(root, "cut.safetensors"), whole.data, whole.size * 2 / 3);
     not_a_checkpoint("cut.safetensors", "cut");
     whole.data[whole.size / 2] ^= 4;
-    write_file(path_of(root, "changed.safetensors"), whole.data, whole.size);
+    file_put(path_of(root, "changed.safetensors"), whole.data, whole.size);
     not_a_checkpoint("changed.safetensors", "changed after it was written");
     buf_free(&whole);
     /* A setting the program does not have, a network that is not in the file: wrong settings. */
