@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/utf8.h"
+#include "base/words/words.h"
 #include "cache/accept.h"
 #include "dataset/audio_file.h"
 
@@ -147,11 +148,14 @@ const char *limit_sentence(const LimitCost *c, char *out, size_t cap)
         out[0] = 0;
     if (!c->lost)
         return out;
-    int n = snprintf(out, cap, "%s %g rejects %s%llu of %llu clips (%.1f %%)", c->key, c->limit,
-                     c->guessed ? "about " : "", (unsigned long long)c->lost, (unsigned long long)c->clips,
-                     100 * (double)c->lost / (double)c->clips);
-    if (limit_costs_much(c) && n > 0 && (size_t)n < cap)
-        snprintf(out + n, cap - (size_t)n, "; %.10g would keep %g %%", c->keeps, 100 * LIMITS_KEEP);
+    const unsigned long long lost = c->lost, clips = c->clips;
+    const double share = 100 * (double)lost / (double)clips;
+    if (c->guessed)
+        say(out, cap, SAY_CHECK_LIMIT_ABOUT, c->key, c->limit, lost, clips, share);
+    else
+        say(out, cap, SAY_CHECK_LIMIT, c->key, c->limit, lost, clips, share);
+    if (limit_costs_much(c))
+        say_more(out, cap, SAY_CHECK_LIMIT_KEEPS, c->keeps, 100 * LIMITS_KEEP);
     return out;
 }
 

@@ -15,11 +15,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/thread.h"
+#include "base/words/words.h"
 #include "cmd/cmd.h"
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
 #include "device/devices.h"
 #include "diag/preflight/preflight.h"
+#include "diag/report/sections.h"
 #include "diag/report/text_diff.h"
 
 static const char usage[] =
@@ -201,56 +203,85 @@ static int counts_of(const Preflight *p, Area a)
     return n;
 }
 
+/* A line of what belongs to a finding; nothing where there is nothing to say. */
+static void add_part(Buf *out, Word name, const char *text)
+{
+    if (!*text)
+        return;
+    buf_str(out, "    ");
+    words_column(out, word(name), 7);
+    buf_printf(out, "%s\n", text);
+}
+
 /* What, the present value unless the sentence has it, why, and the fix. */
-static void print_finding(const Finding *f)
+static void add_finding(Buf *out, const Finding *f)
 {
-    int place = f->place[0] && strcmp(f->place, "default") != 0;
-    printf("  %-8s %s%s%s\n", severity_name(f->severity), place ? f->place : "", place ? ": " : "", f->what);
-    if (f->value[0] && !strstr(f->what, f->value))
-        printf("    now    %s\n", f->value);
-    if (f->why[0])
-        printf("    why    %s\n", f->why);
-    if (f->fix[0])
-        printf("    fix    %s\n", f->fix);
+    const int place = f->place[0] && strcmp(f->place, "default") != 0;
+    buf_str(out, "  ");
+    words_column(out, word(severity_word(severity_name(f->severity))), 9);
+    buf_printf(out, "%s%s%s\n", place ? f->place : "", place ? ": " : "", f->what);
+    add_part(out, SAY_CHECK_NOW, strstr(f->what, f->value) ? "" : f->value);
+    add_part(out, SAY_CHECK_WHY, f->why);
+    add_part(out, SAY_CHECK_FIX, f->fix);
 }
 
-static void print_counts(const char *name, const Preflight *p)
+static void add_row(Buf *out, const PreflightRow *r)
 {
-    int e = preflight_tally(p, FINDING_ERROR), w = preflight_tally(p, FINDING_WARNING),
-        n = preflight_tally(p, FINDING_NOTE);
-    printf("%s: %d error%s, %d warning%s, %d note%s\n", name, e, e == 1 ? "" : "s", w, w == 1 ? "" : "s", n,
-           n == 1 ? "" : "s");
+    buf_str(out, "  ");
+    words_column(out, r->status == STATUS_INFO ? "" : word(status_word(status_name(r->status))), 11);
+    words_column(out, r->name, 17);
+    buf_printf(out, "%s%s%s%s\n", r->value, r->note[0] ? " (" : "", r->note, r->note[0] ? ")" : "");
 }
 
-/* After --fix: what was found first, the difference, then what is left. */
-static void print_text(const Validation *v)
+static void add_counts(Buf *out, const char *name, const Preflight *p)
 {
-    const char *name = v->path ? v->path : "defaults and command line";
-    if (v->diff.size) {
-        print_counts(name, &v->fixed);
-        for (size_t i = 0; i < v->fixed.count; i++)
-            if (v->fixed.findings[i].severity != FINDING_NOTE)
-                print_finding(&v->fixed.findings[i]);
-        printf("\n%s\nchanged; the old file is now %s. Validating again:\n\n", v->diff.data, v->backup);
-    } else if (v->fix) {
-        printf("no changes needed\n\n");
-    }
+    char errors[80], warnings[80], notes[80];
+    const int e = preflight_tally(p, FINDING_ERROR), w = preflight_tally(p, FINDING_WARNING),
+              n = preflight_tally(p, FINDING_NOTE);
+    say_count(errors, sizeof errors, SAY_CHECK_ERRORS, e, e);
+    say_count(warnings, sizeof warnings, SAY_CHECK_WARNINGS, w, w);
+    say_count(notes, sizeof notes, SAY_CHECK_NOTES, n, n);
+    buf_printf(out, "%s: %s%s %s%s %s\n", name, errors, word(SAY_COMMA), warnings, word(SAY_COMMA), notes);
+}
+
+/* After --fix: what was found first, and the difference. */
+static void add_changes(Buf *out, const Validation *v, const char *name)
+{
+    add_counts(out, name, &v->fixed);
+    for (size_t i = 0; i < v->fixed.count; i++)
+        if (v->fixed.findings[i].severity != FINDING_NOTE)
+            add_finding(out, &v->fixed.findings[i]);
+    buf_printf(out, "\n%s\n", v->diff.data);
+    buf_say(out, SAY_CHECK_CHANGED, v->backup);
+    buf_str(out, "\n\n");
+}
+
+static int print_text(const Validation *v, Err *err)
+{
+    const char *name = v->path ? v->path : word(SAY_CHECK_NO_FILE);
+    Buf out = {0};
+    if (v->diff.size)
+        add_changes(&out, v, name);
+    else if (v->fix)
+        buf_printf(&out, "%s\n\n", word(SAY_CHECK_NO_CHANGES));
     for (int a = 0; a < AREA_COUNT; a++) {
         if (!counts_of(&v->found, (Area)a))
             continue;
-        printf("%s\n", area_title((Area)a));
-        for (size_t i = 0; i < v->found.row_count; i++) {
-            const PreflightRow *r = &v->found.rows[i];
-            if (r->area == (Area)a)
-                printf("  %-10s %-16s %s%s%s%s\n", r->status == STATUS_INFO ? "" : status_name(r->status),
-                       r->name, r->value, r->note[0] ? " (" : "", r->note, r->note[0] ? ")" : "");
-        }
+        buf_printf(&out, "%s\n", area_title((Area)a));
+        for (size_t i = 0; i < v->found.row_count; i++)
+            if (v->found.rows[i].area == (Area)a)
+                add_row(&out, &v->found.rows[i]);
         for (size_t i = 0; i < v->found.count; i++)
             if (v->found.findings[i].area == (Area)a)
-                print_finding(&v->found.findings[i]);
+                add_finding(&out, &v->found.findings[i]);
     }
-    printf("\n");
-    print_counts(name, &v->found);
+    buf_str(&out, "\n");
+    add_counts(&out, name, &v->found);
+    int rc = out.failed ? err_set(err, ERR_NOMEM, "out of memory for the report") : 0;
+    if (!rc)
+        fputs(out.data, stdout);
+    buf_free(&out);
+    return rc;
 }
 
 static json_t *finding_json(const Finding *f)
@@ -428,7 +459,7 @@ int cmd_validate(int argc, char **argv, Log *log)
     if (!rc && line.json)
         rc = print_json(&v, &err);
     else if (!rc)
-        print_text(&v);
+        rc = print_text(&v, &err);
     if (!rc && (preflight_tally(&v.found, FINDING_ERROR) || v.found.data_findings ||
                 (v.strict && preflight_tally(&v.found, FINDING_WARNING))))
         code = 1;

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "config/augmentations.h"
 
 typedef enum { SIZE_NANO, SIZE_TINY, SIZE_SMALL, SIZE_NORMAL, SIZE_BIG } ModelSize;
 /* What is trained: a voice from text to mel, a vocoder from mel to sound, or first the one and then the
@@ -103,7 +104,9 @@ typedef struct Config {
     int pad_to_fixed_length;    /* alias enable_static_shapes */
     int length_buckets;         /* number of padded shapes if pad_to_fixed_length is off */
     int vocoder_segment_frames; /* of a clip that one row of a vocoder's batch holds */
-    double augment_gain_db, augment_noise_db, augment_speed; /* 0 = off */
+#define AUGMENT_FIELD(name, key, ...) double key;
+    AUGMENTATIONS(AUGMENT_FIELD) /* augment_gain_db, ...; 0 = off */
+#undef AUGMENT_FIELD
 
     /* data: devices */
     const char *data_gpu, *model_gpu;      /* 0, 1, ..., cpu, sim0, sim1 */

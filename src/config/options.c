@@ -318,11 +318,10 @@ const Option option_table[] = {
          "Mel frames of a clip that a vocoder is trained on at a time; every epoch cuts out another piece.",
          ALSO(
               "training")),
-    FLOAT(D, augment_gain_db, "0", 0, 24, "Random gain of up to this many decibels, up or down; 0 is off."),
-    FLOAT(D, augment_noise_db, "0", 0, 80, "White noise this many decibels below the clip; 0 is off."),
-    FLOAT(D, augment_speed, "0", 0, 0.5,
-         "Random change of speed (and so of the pitch and timbre of the voice) by up to this share, the same "
-         "for all clips of a speaker in a batch; 0 is off."),
+#define AUGMENT_OPTION(name, key, most, of, neutral, drawn, salt, segments, help) \
+    FLOAT(D, key, "0", 0, most, help),
+    AUGMENTATIONS(AUGMENT_OPTION)
+#undef AUGMENT_OPTION
 
     /* data: devices */
     DEVICE(D, data_gpu, "auto",

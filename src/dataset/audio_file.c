@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sndfile.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,19 +96,6 @@ static sf_count_t io_read(void *p, sf_count_t n, void *user)
     size_t got = bytes_at(b, p, (size_t)n, (uint64_t)b->at);
     b->at += (sf_count_t)got;
     return (sf_count_t)got;
-}
-
-/* Returns the reason, so that `return reject(...)` reads well. */
-static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    if (cap)
-        vsnprintf(detail, cap, fmt, args);
-    va_end(args);
-    return reason;
 }
 
 static uint32_t big_u32(const uint8_t *p)
@@ -215,9 +201,9 @@ static RejectReason judge_wav_header(const Bytes *bytes, const char *path, char 
     if (bytes_at(bytes, p, 36, 0) < 36 || memcmp(p, "RIFF", 4) != 0 || memcmp(p + 8, "WAVEfmt ", 8) != 0)
         return REJECT_NONE;
     if (get_u32(p + 24) == 0)
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: 0 Hz in the header", path);
+        return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: 0 Hz in the header", path);
     if (get_u16(p + 22) == 0)
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: 0 channels in the header", path);
+        return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: 0 channels in the header", path);
     return REJECT_NONE;
 }
 
@@ -230,9 +216,9 @@ static RejectReason reject_foreign(const Bytes *b, const char *path, char *detai
     size_t n = bytes_at(b, head, sizeof head, 0);
     for (size_t i = 0; i < n; i++)
         snprintf(text + 3 * i, sizeof text - 3 * i, " %02x", head[i]);
-    return reject(REJECT_AUDIO_UNREADABLE, detail, cap,
-                  "%s: not a sound file that libsndfile can read (%lld bytes, starting with%s)", path,
-                  (long long)b->size, text);
+    return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap,
+                          "%s: not a sound file that libsndfile can read (%lld bytes, starting with%s)", path,
+                          (long long)b->size, text);
 }
 
 /* Opens bytes and judges all that the header says. *file is NULL after a rejection. */
@@ -242,7 +228,7 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     *file = NULL;
     *info = (SF_INFO){0};
     if (bytes->size == 0)
-        return reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: the file is empty", path);
+        return reject_because(REJECT_AUDIO_EMPTY, detail, cap, "%s: the file is empty", path);
     RejectReason r = judge_wav_header(bytes, path, detail, cap);
     if (r)
         return r;
@@ -256,29 +242,30 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     double seconds = info->samplerate > 0 ? (double)info->frames / info->samplerate : 0.0;
     double limit = max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS;
     if (!is_known_format(info->format))
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: sound format 0x%06x is not supported", path,
-                   (unsigned)info->format);
+        r = reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: sound format 0x%06x is not supported",
+                           path, (unsigned)info->format);
     else if (info->samplerate < 1 || info->samplerate > AUDIO_MAX_RATE)
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d Hz in the header", path, info->samplerate);
+        r = reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d Hz in the header", path,
+                           info->samplerate);
     else if (info->channels < 1 || info->channels > AUDIO_MAX_CHANNELS)
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d channels in the header", path,
-                   info->channels);
+        r = reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d channels in the header", path,
+                           info->channels);
     else if (find_truncation(bytes, &claimed, &held)) {
         double frames = (double)info->frames, frame_bytes = frames > 0 ? (double)held / frames : 0.0;
         if (frame_bytes >= 1.0) /* PCM: whole bytes, and perhaps a piece of a frame at the end */
             frame_bytes = floor(frame_bytes + 0.01);
         if (frame_bytes > 0.0)
-            reject(r, detail, cap, "%s: truncated: header says %.0f frames, file holds %.0f", path,
-                   rint((double)claimed / frame_bytes), frames);
+            reject_because(r, detail, cap, "%s: truncated: header says %.0f frames, file holds %.0f", path,
+                           rint((double)claimed / frame_bytes), frames);
         else
-            reject(r, detail, cap, "%s: truncated: header says %llu bytes of sound, file holds %llu", path,
-                   (unsigned long long)claimed, (unsigned long long)held);
+            reject_because(r, detail, cap, "%s: truncated: header says %llu bytes of sound, file holds %llu",
+                           path, (unsigned long long)claimed, (unsigned long long)held);
         r = REJECT_AUDIO_UNREADABLE;
     } else if (info->frames <= 0)
-        r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: 0 frames in the header", path);
+        r = reject_because(REJECT_AUDIO_EMPTY, detail, cap, "%s: 0 frames in the header", path);
     else if (seconds > limit && !is_length_estimated(info->format, bytes))
-        r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, but the limit is %g s", path, seconds,
-                   limit);
+        r = reject_because(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, but the limit is %g s", path,
+                           seconds, limit);
     if (r) {
         sf_close(f);
         return r;
@@ -294,7 +281,7 @@ static RejectReason count_frames(int64_t *frames, SNDFILE *f, const SF_INFO *inf
     double limit = AUDIO_MAX_SECONDS * info->samplerate;
     float *piece = mem_calloc((size_t)CHUNK_FRAMES * (size_t)info->channels, sizeof *piece);
     if (!piece)
-        return reject(REJECT_NO_MEMORY, detail, cap, "%s: no memory to decode it", path);
+        return reject_because(REJECT_NO_MEMORY, detail, cap, "%s: no memory to decode it", path);
     sf_count_t got = 1;
     for (*frames = 0; got > 0 && (double)*frames <= limit; *frames += got)
         got = sf_readf_float(f, piece, CHUNK_FRAMES);
@@ -318,7 +305,7 @@ static RejectReason probe_libav(AudioInfo *out, const char *path, double max_sec
     Buf wav = {0};
     Err err = {0};
     if (file_load(&file, path, &err))
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s", err.msg);
+        return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s", err.msg);
     RejectReason r = through_libav(&wav, file.data, file.size, path, max_seconds, detail, cap);
     if (!r) {
         const uint8_t *head = (const uint8_t *)wav.data;
@@ -335,11 +322,11 @@ static RejectReason judge_length(double seconds, double slack, const char *path,
                                  double max_seconds, char *detail, size_t cap)
 {
     if (min_seconds > 0 && seconds + slack < min_seconds)
-        return reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, but the minimum is %g s", path,
-                      seconds, min_seconds);
+        return reject_because(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, but the minimum is %g s",
+                              path, seconds, min_seconds);
     if (max_seconds > 0 && seconds - slack > max_seconds)
-        return reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, but the limit is %g s", path, seconds,
-                      max_seconds);
+        return reject_because(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, but the limit is %g s", path,
+                              seconds, max_seconds);
     return REJECT_NONE;
 }
 
@@ -354,14 +341,14 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
     if (stat(path, &st) != 0) {
         RejectReason why =
             errno == ENOENT || errno == ENOTDIR ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
-        return reject(why, detail, cap, "%s: %s", path, strerror(errno));
+        return reject_because(why, detail, cap, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode))
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path,
-                      S_ISDIR(st.st_mode) ? "a folder, not a file" : "not a regular file");
+        return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path,
+                              S_ISDIR(st.st_mode) ? "a folder, not a file" : "not a regular file");
     Bytes bytes = {.fd = open(path, O_RDONLY | O_CLOEXEC), .size = (sf_count_t)st.st_size};
     if (bytes.fd < 0)
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, strerror(errno));
+        return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, strerror(errno));
     uint8_t head[AUDIO_LIBAV_HEAD];
     if (audio_libav_format(head, bytes_at(&bytes, head, sizeof head, 0))) {
         close(bytes.fd);
@@ -468,7 +455,7 @@ static RejectReason judge_damage(const void *bytes, size_t size, int format, con
     if ((type != SF_FORMAT_FLAC && type != SF_FORMAT_OGG && type != FORMAT_MPEG) ||
         !audio_damage(bytes, size, why, sizeof why))
         return REJECT_NONE;
-    return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, why);
+    return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, why);
 }
 
 /* An opened sound, and what is known of it. */
@@ -492,8 +479,8 @@ static RejectReason decode_pieces(AudioBuffer *out, Decoding *d, double max_seco
     while (!r) {
         if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
             grow(&out->scratch, &out->scratch_cap, (int64_t)CHUNK_FRAMES * info->channels)) {
-            r = reject(REJECT_NO_MEMORY, detail, cap, "%s: no memory for %.1f s of sound", d->path,
-                       (double)(n + CHUNK_FRAMES) / info->samplerate);
+            r = reject_because(REJECT_NO_MEMORY, detail, cap, "%s: no memory for %.1f s of sound", d->path,
+                               (double)(n + CHUNK_FRAMES) / info->samplerate);
             break;
         }
         float *to = info->channels == 1 ? out->samples + n : out->scratch;
@@ -507,16 +494,16 @@ static RejectReason decode_pieces(AudioBuffer *out, Decoding *d, double max_seco
          * one, and what is wrong with it is said below. */
         if (is_flac && sf_error(d->f) &&
             (got == CHUNK_FRAMES || n + got == info->frames || d->source->length_unknown))
-            r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
-                       "%s: damaged: a checksum between %.2f and %.2f s does not match", d->path,
-                       (double)n / info->samplerate, (double)(n + got) / info->samplerate);
+            r = reject_because(REJECT_AUDIO_UNREADABLE, detail, cap,
+                               "%s: damaged: a checksum between %.2f and %.2f s does not match", d->path,
+                               (double)n / info->samplerate, (double)(n + got) / info->samplerate);
         else if (bad >= 0)
-            r = reject(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", d->path,
-                       (long long)(n + bad), (double)out->samples[n + bad]);
+            r = reject_because(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", d->path,
+                               (long long)(n + bad), (double)out->samples[n + bad]);
         n += got;
         if (!r && n > limit)
-            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", d->path,
-                       (double)limit / info->samplerate);
+            r = reject_because(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", d->path,
+                               (double)limit / info->samplerate);
     }
     d->n = n;
     return r;
@@ -555,12 +542,12 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     int error = sf_error(f);
     sf_close(f);
     if (!r && n == 0)
-        r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: no sample could be decoded", path);
+        r = reject_because(REJECT_AUDIO_EMPTY, detail, cap, "%s: no sample could be decoded", path);
     else if (!r && n < info.frames && !is_length_estimated(info.format, &source))
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
-                   "%s: truncated: header says %lld frames, file holds %lld%s%s", path,
-                   (long long)info.frames, (long long)n, error ? ": " : "",
-                   error ? sf_error_number(error) : "");
+        r = reject_because(REJECT_AUDIO_UNREADABLE, detail, cap,
+                           "%s: truncated: header says %lld frames, file holds %lld%s%s", path,
+                           (long long)info.frames, (long long)n, error ? ": " : "",
+                           error ? sf_error_number(error) : "");
     if (r)
         return r;
     judge_channels(out, d.squares, n, info.channels);

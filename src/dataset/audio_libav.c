@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,18 +40,6 @@ typedef struct Libav { /* the functions by their own names; the types are opaque
     int (*av_strerror)(int code, char *out, size_t cap);
     void (*av_log_set_level)(int level);
 } Libav;
-
-static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    if (cap)
-        vsnprintf(detail, cap, fmt, args);
-    va_end(args);
-    return reason;
-}
 
 const char *audio_libav_format(const uint8_t *head, size_t n)
 {
@@ -206,13 +193,13 @@ static RejectReason decode(const Libav *av, Buf *out, int fd, const char *path, 
     av->av_frame_free(&frame);
     av->avfilter_graph_free(&graph);
     if (code < 0)
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: libav: %s", path, why);
+        return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: libav: %s", path, why);
     if (out->failed)
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: no memory to decode it", path);
+        return reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: no memory to decode it", path);
     if (out->size == WAV_HEAD)
-        return reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: no sample could be decoded", path);
+        return reject_because(REJECT_AUDIO_EMPTY, detail, cap, "%s: no sample could be decoded", path);
     if (out->size - WAV_HEAD > MOST_BYTES)
-        return reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than 4 GB of sound", path);
+        return reject_because(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than 4 GB of sound", path);
     wav_head((uint8_t *)out->data, rate, channels, (uint32_t)(out->size - WAV_HEAD));
     return REJECT_NONE;
 }
@@ -223,12 +210,14 @@ RejectReason audio_libav_wav(Buf *out, const void *bytes, size_t size, const cha
     Libav av;
     const char *format = audio_libav_format(bytes, size);
     if (!load(&av))
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap,
-                      "%s: %s is read with libavfilter, which is not installed (apt-get install ffmpeg)",
-                      path, format ? format : "the format");
+        return reject_because(
+            REJECT_AUDIO_UNREADABLE, detail, cap,
+            "%s: %s is read with libavfilter, which is not installed (apt-get install ffmpeg)", path,
+            format ? format : "the format");
     int fd = file_of(bytes, size);
-    RejectReason r = fd < 0 ? reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, strerror(errno))
-                            : decode(&av, out, fd, path, max_seconds, detail, cap);
+    RejectReason r =
+        fd < 0 ? reject_because(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, strerror(errno))
+               : decode(&av, out, fd, path, max_seconds, detail, cap);
     if (fd >= 0)
         close(fd);
     dlclose(av.library);

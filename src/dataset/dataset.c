@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <regex.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,16 @@ static const struct {
 
 const char *reject_code(RejectReason r) { return r < REJECT_COUNT ? reasons[r].code : "unknown"; }
 const char *reject_text(RejectReason r) { return r < REJECT_COUNT ? reasons[r].text : "unknown reason"; }
+
+RejectReason reject_because(RejectReason r, char *detail, size_t cap, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    if (cap)
+        vsnprintf(detail, cap, fmt, args);
+    va_end(args);
+    return r;
+}
 
 static const char *or_empty(const char *s) { return s ? s : ""; }
 

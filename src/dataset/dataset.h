@@ -82,6 +82,9 @@ typedef enum {
 } RejectReason;
 const char *reject_code(RejectReason r); /* "audio_missing" */
 const char *reject_text(RejectReason r);
+/* Writes the detail and returns the reason, so that `return reject_because(...)` reads well. */
+RejectReason reject_because(RejectReason r, char *detail, size_t cap, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 typedef struct Rejection {
     Str id; /* valid UTF-8; may be empty */

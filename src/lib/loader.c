@@ -96,13 +96,19 @@ static int hash_order(myxtts_loader *l, Err *err)
                                c->use_voice_conditioning,
                                l->corpus.segment_frames,
                                corpus_on_the_fly(&l->corpus, c)};
-    const double shares[] = {c->augment_speed, c->augment_gain_db, c->augment_noise_db};
     Hasher h;
     if (hasher_open(&h))
         return err_set(err, ERR_NOMEM, "no memory for a hash");
     hasher_bytes(&h, &clips, sizeof clips);
     hasher_bytes(&h, numbers, sizeof numbers);
-    hasher_bytes(&h, shares, sizeof shares);
+    /* By name, so that one that is added later changes nothing where it is off. */
+    for (int i = 0; i < AUGMENT_SEED; i++) {
+        const double setting = augmentation_setting(c, i);
+        if (setting > 0) {
+            hasher_bytes(&h, augmentation(i)->key, strlen(augmentation(i)->key));
+            hasher_bytes(&h, &setting, sizeof setting);
+        }
+    }
     l->order = hasher_close(&h);
     return 0;
 }

@@ -18,6 +18,14 @@ double loss_term_weight(LossTerm t, const Config *cfg)
     return weights[t];
 }
 
+const char *loss_term_weight_key(LossTerm t)
+{
+#define KEY(term, name, weight, network) [term] = #weight,
+    static const char *const keys[TERM_COUNT] = {LOSS_TERMS(KEY)};
+#undef KEY
+    return keys[t];
+}
+
 int loss_term_is_of(LossTerm t, NetworkKind network)
 {
 #define OWNER(term, name, weight, network) [term] = network,

@@ -99,6 +99,7 @@ typedef enum { LOSS_TERMS(LOSS_TERM_ENUM) TERM_COUNT } LossTerm;
 #undef LOSS_TERM_ENUM
 const char *loss_term_name(LossTerm t); /* as logs and reports call it */
 double loss_term_weight(LossTerm t, const Config *cfg);
+const char *loss_term_weight_key(LossTerm t);         /* the setting */
 int loss_term_is_of(LossTerm t, NetworkKind network); /* 1: the network learns from it */
 /* 0: it says how critic and voice stand against each other, not how good the network is, and is no part of
  * the loss that is reported and compared. */

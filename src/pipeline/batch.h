@@ -49,9 +49,6 @@ typedef struct BatchInfo {
     int64_t real_tokens, real_frames; /* without padding and without lost rows */
 } BatchInfo;
 
-/* What is drawn for each row; the seed is bits. */
-enum { AUGMENT_GAIN, AUGMENT_NOISE, AUGMENT_SPEED, AUGMENT_SEED, AUGMENT_COUNT };
-
 /* Offsets of the arrays in one block of memory, a host slot or a device buffer; 256-byte aligned. A host slot
  * has mels as the cache stores them, samples, or both (brings_mel); a device batch has mels as float.
  * Segments have neither tokens nor pitch (T is 0, the pitch 0.0); all have the same length. */

@@ -490,7 +490,8 @@ int corpus_on_the_fly(const Corpus *c, const Config *cfg)
     if (c->segment_frames)
         return 0;
     return cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY ||
-           (cfg->preprocessing_mode == PREPROCESS_AUTO && (cfg->augment_speed > 0 || c->prefers_audio));
+           (cfg->preprocessing_mode == PREPROCESS_AUTO &&
+            (augmentation_of_recordings(cfg) || c->prefers_audio));
 }
 
 void corpus_close(Corpus *c)

@@ -21,7 +21,6 @@
 
 #define TIMED_EVERY 4 /* rows from the cache are quick: only one in this many is timed, for all of them */
 #define MAX_AUDIO_FILE ((size_t)1 << 30) /* bytes */
-#define SPEED_SALT 0x7370656564000000u   /* keeps its numbers apart from those of the other augmentation */
 #define MOST_WHY 512                     /* bytes of the sentence that says why a row is lost */
 
 /* Bits of Loader.known. */
@@ -227,14 +226,31 @@ static int view_records(Loader *l, const Slot *s, uint32_t item, RowSource *r)
     return check_records(l, item, r);
 }
 
-/* A change of speed makes another voice, so all clips of a speaker in a batch get the same one: a row must
- * not learn to speak in another voice than its reference. A segment has none, but its own speed. */
-static float draw_speed(const Loader *l, int64_t batch, uint64_t whose)
+/* Around the neutral value, by up to the setting. */
+static float draw_around(const Loader *l, int which, Rng *rng)
 {
-    const Config *cfg = l->o.cfg;
-    Rng rng;
-    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed ^ SPEED_SALT, (uint64_t)batch), whose));
-    return (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
+    const double off = (rng_uniform(rng) * 2 - 1) * augmentation_setting(l->o.cfg, which);
+    return (float)((double)augmentation(which)->neutral + off);
+}
+
+/* One value; of_clip: the numbers of the clip, for the augmentation without a salt. */
+static float draw_one(const Loader *l, int which, const BatchInfo *batch, const CorpusItem *item,
+                      Rng *of_clip)
+{
+    const Augmentation *a = augmentation(which);
+    const uint64_t clip = (uint64_t)item->part << 32 | item->utterance,
+                   whose = is_segment(l) ? clip : (uint64_t)item->speaker,
+                   salted = (uint64_t)l->o.cfg->seed ^ a->salt;
+    Rng own;
+    if (a->drawn == DRAWN_AS_SET)
+        return (float)augmentation_setting(l->o.cfg, which);
+    if (!a->salt)
+        return draw_around(l, which, of_clip);
+    if (a->drawn == DRAWN_FOR_VOICE)
+        rng_seed(&own, rng_mix(rng_mix(salted, (uint64_t)batch->whole), whose));
+    else
+        rng_seed(&own, rng_mix(rng_mix(salted, (uint64_t)batch->epoch), clip));
+    return draw_around(l, which, &own);
 }
 
 /* A function of seed, batch and utterance (for a segment, and part of it): the same whichever worker loads
@@ -242,13 +258,11 @@ static float draw_speed(const Loader *l, int64_t batch, uint64_t whose)
 static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], const BatchInfo *batch,
                               const CorpusItem *item)
 {
-    const Config *cfg = l->o.cfg;
     Rng rng;
     const uint64_t clip = (uint64_t)item->part << 32 | item->utterance;
-    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)batch->epoch), clip));
-    out[AUGMENT_GAIN] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
-    out[AUGMENT_NOISE] = (float)cfg->augment_noise_db;
-    out[AUGMENT_SPEED] = draw_speed(l, batch->whole, is_segment(l) ? clip : (uint64_t)item->speaker);
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)l->o.cfg->seed, (uint64_t)batch->epoch), clip));
+    for (int i = 0; i < AUGMENT_SEED; i++)
+        out[i] = draw_one(l, i, batch, item, &rng);
     uint32_t bits = (uint32_t)rng_u64(&rng);
     memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
 }
@@ -426,6 +440,17 @@ static int read_samples(Loader *l, Worker *w, const Slot *s, int row, RowSource 
 
 /* ---- writing ---- */
 
+/* What is drawn for the row, as preprocessing sees it. */
+static Drawn drawn_for(const Loader *l, const Slot *s, int row)
+{
+    Drawn d;
+    int on[AUGMENT_SEED];
+    augmentations_on(on, l->o.cfg);
+    memcpy(&d, augment_of(s, row), sizeof d);
+    preprocess_drawn(&d, on);
+    return d;
+}
+
 /* The pitch of the row: that of the cache, resampled as the clip will be where its speed is changed, and
  * normalised. A faster clip is a higher one. */
 static void write_pitch(const Loader *l, const Slot *s, int row, const RowSource *r)
@@ -435,20 +460,19 @@ static void write_pitch(const Loader *l, const Slot *s, int row, const RowSource
     const float *contour = r->pitch;
     const int64_t frames = r->mel.frames;
     float *out = (float *)(void *)(s->memory + s->layout.pitch) + (size_t)row * (size_t)s->info.frames;
-    float higher = 0;
-    Clip clip = {.step = 1.0, .frames = (int)frames};
+    Clip clip;
+    preprocess_plain_clip(&clip, (int)frames);
     if (l->o.on_the_fly) {
-        float speed = cfg->augment_speed > 0 ? augment_of(s, row)[AUGMENT_SPEED] : 1.0f;
-        preprocess_clip(&clip, NULL, r->samples, speed, s->info.samples, s->info.frames, cfg->hop_length,
+        const Drawn drawn = drawn_for(l, s, row);
+        preprocess_clip(&clip, NULL, r->samples, &drawn, s->info.samples, s->info.frames, cfg->hop_length,
                         cfg->n_fft % 2);
-        higher = clip.step == 1.0 ? 0.0f : (float)exact_log(clip.step);
     }
-    clip.x = contour;
-    clip.from = frames;
-    int64_t there = clip.step == 1.0 && frames < clip.frames ? frames : clip.frames;
-    if (clip.step != 1.0) {
+    int64_t there = frames < clip.frames ? frames : clip.frames;
+    if (!preprocess_is_plain(&clip)) {
+        const float higher = preprocess_higher(&clip);
         for (int t = 0; t < clip.frames; t++)
-            out[t] = exact_addf(preprocess_sample(&clip, t), higher);
+            out[t] = preprocess_pitch(&clip, contour, frames, higher, t);
+        there = clip.frames;
         contour = out;
     }
     normaliser_pitch(out, contour, there, (float)m->pitch_mean, normaliser_deviation(m->pitch_deviation));
@@ -465,8 +489,9 @@ static void write_segment_row(const Loader *l, const Slot *s, int row, const Row
     const BatchLayout *b = &s->layout;
     if (corpus_brings_mel(l->o.corpus))
         draw_augmentation(l, augment, &s->info, r->item);
-    augment[AUGMENT_NOISE] = 0;
-    augment[AUGMENT_SPEED] = 1;
+    for (int i = 0; i < AUGMENT_SEED; i++)
+        if (augmentation(i)->segments != SEGMENTS_ALL)
+            augment[i] = augmentation(i)->neutral;
     memset((float *)(void *)(s->memory + b->pitch) + (size_t)row * (size_t)s->info.frames, 0,
            (size_t)s->info.frames * sizeof(float));
     memcpy(augment_of(s, row), augment, sizeof augment);

@@ -262,28 +262,38 @@ static int open_feeder(Pipeline *p, Err *err)
     return feeder_open(&p->feeder, &fo, err);
 }
 
+/* An augmentation that is set, and that a vocoder's segments do not get. */
+static void say_segments(const PipelineOptions *o, int which)
+{
+    const Augmentation *a = augmentation(which);
+    if (!(augmentation_setting(o->cfg, which) > 0))
+        return;
+    if (a->segments == SEGMENTS_NONE)
+        log_warn(o->log, "%s has no effect on a vocoder's segments: their samples must match the mel",
+                 a->key);
+    if (a->segments == SEGMENTS_OF_RECORDINGS && corpus_brings_mel(o->corpus))
+        log_warn(o->log, "%s has no effect on segments that come with their mels", a->key);
+}
+
 /* Settings that turn out to mean something, or nothing, for this corpus. */
 static void say_settings(const PipelineOptions *o, int on_the_fly)
 {
     const Config *cfg = o->cfg;
     if (o->corpus->segment_frames) {
-        if (cfg->augment_noise_db > 0)
-            log_warn(
-                o->log,
-                "augment_noise_db has no effect on a vocoder's segments: their samples must match the mel");
-        if (cfg->augment_speed > 0 && corpus_brings_mel(o->corpus))
-            log_warn(o->log, "augment_speed has no effect on segments that come with their mels");
+        for (int i = 0; i < AUGMENT_SEED; i++)
+            say_segments(o, i);
         return;
     }
-    if (on_the_fly && cfg->preprocessing_mode == PREPROCESS_AUTO)
-        log_info(o->log, "preprocessing_mode auto is on_the_fly here: %s",
-                 cfg->augment_speed > 0 ? "augment_speed can only change samples, not mels"
-                                        : "the mels do not fit into free memory, and the audio files take "
-                                          "less than half of their space");
-    if (cfg->augment_speed > 0 && !on_the_fly)
-        log_warn(
-            o->log,
-            "augment_speed has no effect on mels from the cache; it needs preprocessing_mode on_the_fly");
+    const char *of_recordings = augmentation_of_recordings(cfg);
+    if (on_the_fly && cfg->preprocessing_mode == PREPROCESS_AUTO && of_recordings)
+        log_info(o->log, "preprocessing_mode auto is on_the_fly here: %s can only change samples, not mels",
+                 of_recordings);
+    else if (on_the_fly && cfg->preprocessing_mode == PREPROCESS_AUTO)
+        log_info(o->log, "preprocessing_mode auto is on_the_fly here: the mels do not fit into free memory, "
+                         "and the audio files take less than half of their space");
+    if (of_recordings && !on_the_fly)
+        log_warn(o->log, "%s has no effect on mels from the cache; it needs preprocessing_mode on_the_fly",
+                 of_recordings);
 }
 
 /* How many there are from the start on. A run that is resumed begins in the middle of an epoch. */

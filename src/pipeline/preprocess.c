@@ -43,13 +43,13 @@ static int64_t most_samples(const Config *cfg)
     return (frames + 1 + SAMPLER_FRAME_MULTIPLE) * cfg->hop_length;
 }
 
-/* Room for a clip after a change of speed, where that is asked for. */
+/* Room for a changed clip, where changes are asked for. */
 static int open_host(Preprocess *p, const Config *cfg, Err *err)
 {
     PreprocessHost *h = &p->host;
     h->plan = p->plan;
     int rc = mel_scratch_open(&h->scratch, p->plan, err);
-    if (rc || !h->tables.speed)
+    if (rc || !h->changes_samples)
         return rc;
     h->samples_cap = most_samples(cfg);
     h->samples = mem_calloc((size_t)h->samples_cap, sizeof *h->samples);
@@ -88,10 +88,9 @@ int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double
                                             .mean = p->mean,
                                             .deviation = p->deviation,
                                             .bands = cfg->n_mels,
-                                            .max_rows = cfg->batch_size,
-                                            .gain = cfg->augment_gain_db > 0.0,
-                                            .noise = cfg->augment_noise_db > 0.0,
-                                            .speed = cfg->augment_speed > 0.0};
+                                            .max_rows = cfg->batch_size};
+        augmentations_on(p->host.tables.on, cfg);
+        p->host.changes_samples = augmentation_of_recordings(cfg) != NULL;
         rc = d->traits.library_kernels ? open_cuda(p, err) : open_host(p, cfg, err);
     }
     if (rc) {
@@ -129,7 +128,8 @@ int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *er
     ASSERT(!args->keeps_samples || args->samples > 0);
     if (p->cuda)
         return p->cuda->run(p->cuda_state, p->device->ops->stream_native(s), args, err);
-    if (args->samples > 0 && t->speed && (int64_t)args->frames * t->mel->hop > p->host.samples_cap)
+    if (args->samples > 0 && p->host.changes_samples &&
+        (int64_t)args->frames * t->mel->hop > p->host.samples_cap)
         return err_set(err, ERR_CONFIG, "a batch of %d frames exceeds max_mel_frames", args->frames);
     PreprocessTask task = {.host = &p->host, .args = *args};
     return p->device->ops->run(s, preprocess_host_kernel, &task, sizeof task, STAGE_PREPROCESS, err);

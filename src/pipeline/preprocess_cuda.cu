@@ -21,7 +21,7 @@ typedef struct Batch {
     PreprocessArgs a;
     const float *mean, *deviation; /* [bands] */
     uint64_t *sums;                /* [max_rows] of level_kernel */
-    int gain, noise, speed;
+    int on[AUGMENT_SEED];
     int hop, odd;
 } Batch;
 
@@ -36,24 +36,22 @@ typedef struct State {
 
 template <typename T> EXACT T *array(const uint8_t *memory, size_t offset) { return (T *)(memory + offset); }
 
-/* As in preprocess_host_row: what is switched off is neutral. */
-EXACT float row_augment(const Batch &b, int row, int which)
+/* As in preprocess_host_row. */
+EXACT Drawn row_drawn(const Batch &b, int row)
 {
-    int on = which == AUGMENT_GAIN    ? b.gain
-             : which == AUGMENT_NOISE ? b.noise
-             : which == AUGMENT_SPEED ? b.speed
-                                      : 1;
-    float off = which == AUGMENT_SPEED ? 1.0f : 0.0f;
-    return on ? array<const float>(b.a.raw, b.a.in_layout.augment)[row * AUGMENT_COUNT + which] : off;
+    Drawn d = array<const Drawn>(b.a.raw, b.a.in_layout.augment)[row];
+    preprocess_drawn(&d, b.on);
+    return d;
 }
 
 /* The samples of a row and what becomes of them. */
 EXACT Clip row_clip(const Batch &b, int row)
 {
     Clip c;
+    const Drawn d = row_drawn(b, row);
     preprocess_clip(&c, array<const float>(b.a.raw, b.a.in_layout.samples) + row * b.a.samples,
-                    array<const int32_t>(b.a.raw, b.a.in_layout.sample_length)[row],
-                    row_augment(b, row, AUGMENT_SPEED), b.a.samples, b.a.frames, b.hop, b.odd);
+                    array<const int32_t>(b.a.raw, b.a.in_layout.sample_length)[row], &d, b.a.samples,
+                    b.a.frames, b.hop, b.odd);
     return c;
 }
 
@@ -126,16 +124,16 @@ struct ClipSamples {
     __device__ __forceinline__ float at(int64_t i) const { return preprocess_sample(&clip, i); }
     __device__ __forceinline__ const float *direct(int64_t first, int64_t count) const
     {
-        return clip.step == 1.0 && first >= 0 && first + count <= n ? clip.x + first : NULL;
+        return preprocess_is_plain(&clip) && first >= 0 && first + count <= n ? clip.x + first : NULL;
     }
 };
 
 /* Stores one value of the mel: as it is when noise comes later, else finished. */
-EXACT void store_mel(const Batch &b, float *out, float x, int band, float gain)
+EXACT void store_mel(const Batch &b, float *out, float x, int band, const Drawn &d)
 {
-    out[band] =
-        b.noise ? x
-                : normaliser_value(preprocess_gain(x, gain), __ldg(b.mean + band), __ldg(b.deviation + band));
+    out[band] = b.on[AUGMENT_NOISE] ? x
+                                    : normaliser_value(preprocess_value(x, &d), __ldg(b.mean + band),
+                                                       __ldg(b.deviation + band));
 }
 
 /* A warp for each frame; sizes that the fast transform knows. */
@@ -155,9 +153,9 @@ __global__ void __launch_bounds__(32 * MEL_FAST_WARPS, 4) mel_fast_kernel(MelCud
     }
     ClipSamples samples = {clip, clip.n};
     mel_fast_frame(m, points[warp], samples, frame, lane);
-    float gain = row_augment(b, row, AUGMENT_GAIN);
+    const Drawn d = row_drawn(b, row);
     for (int band = lane; band < m.n_bands; band += 32)
-        store_mel(b, out, mel_band(m, (const double *)points[warp], band), band, gain);
+        store_mel(b, out, mel_band(m, (const double *)points[warp], band), band, d);
 }
 
 /* A block for each frame; any n_fft that fits into shared memory. */
@@ -176,9 +174,9 @@ __global__ void __launch_bounds__(ANY_THREADS) mel_any_kernel(MelCuda m, Batch b
     ClipSamples samples = {clip, clip.n};
     double *magnitudes;
     mel_any_frame(m, shared, &magnitudes, samples, frame);
-    float gain = row_augment(b, row, AUGMENT_GAIN);
+    const Drawn d = row_drawn(b, row);
     for (int band = threadIdx.x; band < m.n_bands; band += blockDim.x)
-        store_mel(b, out, mel_band(m, magnitudes, band), band, gain);
+        store_mel(b, out, mel_band(m, magnitudes, band), band, d);
 }
 
 /* ---- from log mel to what the model sees ---- */
@@ -205,12 +203,12 @@ template <typename T> __global__ void __launch_bounds__(LEVEL_THREADS) level_ker
     __shared__ uint64_t parts[LEVEL_THREADS / 32];
     int row = blockIdx.x, frames;
     const T *x = source<T>(b, row, &frames);
-    if (row_augment(b, row, AUGMENT_NOISE) == 0.0f)
+    const Drawn d = row_drawn(b, row);
+    if (d.v[AUGMENT_NOISE] == 0.0f)
         return;
-    float gain = row_augment(b, row, AUGMENT_GAIN);
     uint64_t sum = 0;
     for (int i = threadIdx.x, n = frames * b.a.bands; i < n; i += LEVEL_THREADS)
-        sum += preprocess_loudness(preprocess_gain(value_of(x[i]), gain));
+        sum += preprocess_loudness(preprocess_value(value_of(x[i]), &d));
     /* Sums of integers: the same in any order. */
     for (int step = 16; step > 0; step /= 2)
         sum += __shfl_down_sync(0xFFFFFFFFu, sum, step);
@@ -238,8 +236,9 @@ template <typename T, int WIDTH> __global__ void __launch_bounds__(FINISH_THREAD
     int row = blockIdx.y, frames, bands = b.a.bands;
     const T *x = source<T>(b, row, &frames);
     float *out = array<float>(b.a.out, b.a.out_layout.mel) + (size_t)row * b.a.frames * bands;
-    float gain = row_augment(b, row, AUGMENT_GAIN), noise = row_augment(b, row, AUGMENT_NOISE);
-    uint32_t seed = exact_bitsf(row_augment(b, row, AUGMENT_SEED));
+    const Drawn d = row_drawn(b, row);
+    const float noise = d.v[AUGMENT_NOISE];
+    uint32_t seed = exact_bitsf(d.v[AUGMENT_SEED]);
     int used = frames * bands, all = b.a.frames * bands;
     double level = noise != 0.0f && used > 0 ? preprocess_noise_level(b.sums[row], used, noise) : 0.0;
 #pragma unroll
@@ -256,7 +255,7 @@ template <typename T, int WIDTH> __global__ void __launch_bounds__(FINISH_THREAD
             Vector<float, WIDTH> deviation = *(const Vector<float, WIDTH> *)(b.deviation + band);
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) {
-                float v = preprocess_gain(value_of(in.v[k]), gain);
+                float v = preprocess_value(value_of(in.v[k]), &d);
                 if (noise != 0.0f)
                     v = preprocess_noise(v, level, seed, frame, band + k);
                 y.v[k] = normaliser_value(v, mean.v[k], deviation.v[k]);
@@ -318,7 +317,7 @@ static int cuda_open(void **out, const PreprocessTables *t, int device, void *me
     s->batch.deviation = (const float *)(there + at);
     at += up(floats);
     s->batch.sums = (uint64_t *)(there + at);
-    s->batch.gain = t->gain, s->batch.noise = t->noise, s->batch.speed = t->speed;
+    memcpy(s->batch.on, t->on, sizeof t->on);
     s->batch.hop = t->mel->hop, s->batch.odd = t->mel->n_fft % 2;
     cudaError_t e = cudaSetDevice(device);
     if (e == cudaSuccess)
@@ -345,7 +344,7 @@ template <typename T> static void launch_finish(const Batch &b, cudaStream_t str
     int values = b.a.frames * b.a.bands, width = b.a.bands % 4 == 0 ? 4 : 1;
     int each = FINISH_THREADS * FINISH_STEPS * width;
     dim3 grid((unsigned)((values + each - 1) / each), (unsigned)b.a.rows);
-    if (b.noise)
+    if (b.on[AUGMENT_NOISE])
         level_kernel<T><<<b.a.rows, LEVEL_THREADS, 0, stream>>>(b);
     if (width == 4)
         finish_kernel<T, 4><<<grid, FINISH_THREADS, 0, stream>>>(b);
@@ -385,7 +384,7 @@ static int cuda_run(void *state, void *native_stream, const PreprocessArgs *args
             dim3 grid((unsigned)args->frames, (unsigned)args->rows);
             mel_any_kernel<<<grid, ANY_THREADS, s->any_shared, stream>>>(s->mel, b);
         }
-        if (b.noise)
+        if (b.on[AUGMENT_NOISE])
             launch_finish<float>(b, stream);
     } else if (args->frames > 0) {
         if (args->mel_bytes == 2)

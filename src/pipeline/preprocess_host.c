@@ -13,7 +13,7 @@ typedef struct Row {
     const PreprocessArgs *a;
     size_t index;
     const void *stored; /* its mel as stored, or its samples, when they are elsewhere; NULL: in raw */
-    float augment[AUGMENT_COUNT];
+    Drawn drawn;
 } Row;
 
 /* The arrays of a batch have no type of their own; memcpy needs none. */
@@ -45,14 +45,8 @@ static void copy_numbers(const Row *r)
     put_int(a->out, out->language, row, int_at(a->raw, in->language, row));
     put_int(a->out, out->utterance, row, int_at(a->raw, in->utterance, row));
     put_int(a->out, out->reference, row, int_at(a->raw, in->reference, row));
-    const size_t augment = sizeof r->augment;
+    const size_t augment = sizeof r->drawn;
     memcpy(a->out + out->augment + row * augment, a->raw + in->augment + row * augment, augment);
-}
-
-/* No augmentation that works on mels. */
-static int is_plain(const Row *r)
-{
-    return r->augment[AUGMENT_GAIN] == 0.0f && r->augment[AUGMENT_NOISE] == 0.0f;
 }
 
 /* Log mel to what the model sees. */
@@ -61,16 +55,15 @@ static void finish_mel(const Row *r, float *mel, int frames)
     const PreprocessTables *t = &r->h->tables;
     int bands = r->a->bands;
     int64_t values = (int64_t)frames * bands;
-    float gain = r->augment[AUGMENT_GAIN], noise = r->augment[AUGMENT_NOISE];
+    const float noise = r->drawn.v[AUGMENT_NOISE];
     double level = 0.0;
-    if (is_plain(r)) {
+    if (preprocess_keeps_mel(&r->drawn)) {
         normaliser_mel(mel, mel, t->mean, t->deviation, frames, bands);
         return;
     }
     /* The level of the noise follows from the clip after its gain: the GPU has the same order. */
-    if (gain != 0.0f)
-        for (int64_t i = 0; i < values; i++)
-            mel[i] = preprocess_gain(mel[i], gain);
+    for (int64_t i = 0; i < values; i++)
+        mel[i] = preprocess_value(mel[i], &r->drawn);
     if (noise != 0.0f && values > 0) {
         uint64_t sum = 0;
         for (int64_t i = 0; i < values; i++)
@@ -78,7 +71,7 @@ static void finish_mel(const Row *r, float *mel, int frames)
         level = preprocess_noise_level(sum, values, noise);
     }
     /* Noise and normalisation in one pass. */
-    uint32_t seed = exact_bitsf(r->augment[AUGMENT_SEED]);
+    uint32_t seed = exact_bitsf(r->drawn.v[AUGMENT_SEED]);
     for (int f = 0; f < frames; f++, mel += bands)
         for (int b = 0; b < bands; b++) {
             float x = noise != 0.0f ? preprocess_noise(mel[b], level, seed, f, b) : mel[b];
@@ -103,7 +96,7 @@ static int cached_mel(const Row *r, float *out)
     put_int(a->out, a->out_layout.sample_length, r->index,
             int_at(a->raw, a->in_layout.sample_length, r->index));
     /* Nothing but normalising: one pass from where it lies. */
-    if (a->mel_bytes == 4 && is_plain(r)) {
+    if (a->mel_bytes == 4 && preprocess_keeps_mel(&r->drawn)) {
         normaliser_mel(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int64_t)frames,
                        a->bands);
         return (int)frames;
@@ -116,7 +109,7 @@ static int cached_mel(const Row *r, float *out)
     return (int)frames;
 }
 
-/* Speed first, then the mel, then what works on mels. */
+/* What changes recordings first, then the mel, then what changes mels. */
 static int mel_of_samples(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
@@ -125,9 +118,9 @@ static int mel_of_samples(const Row *r, float *out)
     if (!x)
         x = (const float *)(const void *)(a->raw + a->in_layout.samples) + r->index * (size_t)a->samples;
     Clip clip;
-    preprocess_clip(&clip, x, int_at(a->raw, a->in_layout.sample_length, r->index), r->augment[AUGMENT_SPEED],
-                    a->samples, a->frames, h->tables.mel->hop, h->tables.mel->n_fft % 2);
-    if (clip.step != 1.0) {
+    preprocess_clip(&clip, x, int_at(a->raw, a->in_layout.sample_length, r->index), &r->drawn, a->samples,
+                    a->frames, h->tables.mel->hop, h->tables.mel->n_fft % 2);
+    if (!preprocess_is_plain(&clip)) {
         ASSERT_CMP(clip.n, <=, h->samples_cap);
         for (int64_t i = 0; i < clip.n; i++)
             h->samples[i] = preprocess_sample(&clip, i);
@@ -165,14 +158,10 @@ static void copy_pitch(const Row *r, size_t frames)
 void preprocess_host_row(const PreprocessTask *task, int row, const void *stored)
 {
     const PreprocessArgs *a = &task->args;
-    const PreprocessTables *t = &task->host->tables;
     size_t row_values = (size_t)a->frames * (size_t)a->bands;
     Row r = {.h = task->host, .a = a, .index = (size_t)row, .stored = stored};
-    memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
-    /* Augmentations that are off get neutral values, whatever the loader drew. */
-    r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
-    r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;
-    r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
+    memcpy(&r.drawn, a->raw + a->in_layout.augment + (size_t)row * sizeof r.drawn, sizeof r.drawn);
+    preprocess_drawn(&r.drawn, task->host->tables.on);
     float *mel = (float *)(void *)(a->out + a->out_layout.mel) + (size_t)row * row_values;
     copy_numbers(&r);
     const int computes = a->samples > 0 && !a->brings_mel;

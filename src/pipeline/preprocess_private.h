@@ -14,7 +14,7 @@ typedef struct PreprocessTables {
     const MelTables *mel;
     const float *mean, *deviation; /* [bands] as normaliser_statistics makes them */
     int bands, max_rows;
-    int gain, noise, speed; /* 1: apply it as the row of the batch says */
+    int on[AUGMENT_SEED]; /* 1: apply it as the row of the batch says */
 } PreprocessTables;
 
 /* Host: runs as a kernel of a host or sim stream. */
@@ -22,7 +22,8 @@ typedef struct PreprocessHost {
     PreprocessTables tables;
     const MelPlan *plan;
     MelScratch *scratch;
-    float *samples; /* [samples_cap] a clip after the change of speed; NULL if that is off */
+    int changes_samples; /* 1: an augmentation of recordings is on */
+    float *samples;      /* [samples_cap] a clip after it; NULL: none is on */
     int64_t samples_cap;
 } PreprocessHost;
 

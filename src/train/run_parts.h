@@ -143,6 +143,8 @@ void report_best(Trainer *t); /* the choice has changed, or more is known of the
 /* What the run does from now on; with the time that is left. */
 void report_phase(Trainer *t, const char *phase);
 void report_event(Trainer *t, const char *event, int64_t step, const char *text);
+/* The guard ends the run, and not because of its clips: their loss, and the lowest before. */
+void report_divergence(Trainer *t, double loss, double lowest);
 void report_flush(Trainer *t);
 void report_curve(Trainer *t); /* curve.c: loss.png */
 

@@ -424,6 +424,7 @@ static void give_up(Trainer *t, int rc, Err *err)
         take_written(t);
     } else {
         checkpoint_writer_abandon(t->writer, t->state.step - t->state.guard.consecutive, t->state.step);
+        report_divergence(t, loss, reference_loss(t));
     }
     snprintf(found, sizeof found, "%s", checkpoint_writer_last_good(t->writer));
     size_t n = strlen(err->msg);

@@ -96,7 +96,7 @@ static void train_clips(const Corpus *c, const char *folder)
 /* A copy of a checkpoint, without the checksum, in which one number of a tensor is not finite. */
 static void poison(const char *to, const char *from, const char *tensor, float number)
 {
-    Buf b = read_file(from);
+    Buf b = file_bytes(from);
     SafeTensors file;
     Err err = {0};
     assert_int_equal(safetensors_open(&file, from, &err), 0);
@@ -111,7 +111,7 @@ static void poison(const char *to, const char *from, const char *tensor, float n
         assert_non_null(key);
         key[1] = 'X';
     }
-    write_file(to, b.data, b.size);
+    file_put(to, b.data, b.size);
     safetensors_close(&file);
     buf_free(&b);
 }
@@ -191,7 +191,7 @@ static void training_learns_and_speaks(void **state)
     if (run_program(&r, "synth", "--checkpoint", one, "--text", "In modern form.", "--output", path))
         fail_msg("%s", r.stderr_text.data);
     run_free(&r);
-    Buf wav = read_file(path);
+    Buf wav = file_bytes(path);
     AudioBuffer audio = {0};
     char detail[256];
     assert_int_equal(audio_decode(&audio, wav.data, wav.size, path, 0, detail, sizeof detail), REJECT_NONE);

@@ -119,11 +119,11 @@ static void test_fix_proposes_what_keeps_the_clips(void **state)
     char file[200];
     snprintf(file, sizeof file, "%s/c.yaml", c->root);
     const char *text = "data:\n  max_text_length: 200 # characters\n  max_audio_length: 0.5\n";
-    write_file(file, text, strlen(text));
+    file_put(file, text, strlen(text));
     Run r = {0};
     run_program(&r, "validate", "--config", file, "--data-path", c->data, "--fix");
     run_free(&r);
-    Buf after = read_file(file);
+    Buf after = file_bytes(file);
     assert_non_null(strstr(after.data, "max_text_length: 230 # characters\n"));
     assert_non_null(strstr(after.data, "max_audio_length: 1.06\n"));
     buf_free(&after);

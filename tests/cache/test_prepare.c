@@ -309,14 +309,14 @@ static void eval_file_joins_the_train_file(void **state)
     char line[256];
     snprintf(line, sizeof line, "%s|%s\n%s|%s\n", c->clips[CLIPS].id, c->clips[CLIPS].text, c->clips[0].id,
              "Twice.");
-    write_file(path_of(c->data, "eval.csv"), line, strlen(line));
+    file_put(path_of(c->data, "eval.csv"), line, strlen(line));
     json_t *o = prepare(c, 0, "--metadata-eval-file", "eval.csv");
     check_number(o, 1, "text", "built");
     check_number(o, 1, "mel", "built");
     check_number(o, CLIPS + 1, "accepted", NULL);
     check_number(o, 1, "reasons", "duplicate_id");
     json_decref(o);
-    Buf tsv = read_file(path_of(c->cache, "rejected.tsv"));
+    Buf tsv = file_bytes(path_of(c->cache, "rejected.tsv"));
     assert_non_null(strstr(tsv.data, "eval.csv\t2\tclip00000\tduplicate_id"));
     buf_free(&tsv);
     expect_built(c, 0, 0, "--num-workers", "1"); /* without it the clip is gone */
@@ -375,7 +375,7 @@ static void unknown_language_is_tried_again(void **state)
     Corpus *c = *state;
     corpus_fill(c, 2, 0.3);
     const char text[] = "id|text|language\nclip00000|One of them.|en\nclip00001|Another one.|xx\n";
-    write_file(path_of(c->data, "metadata.csv"), text, sizeof text - 1);
+    file_put(path_of(c->data, "metadata.csv"), text, sizeof text - 1);
     for (int i = 0; i < 2; i++) {
         json_t *o = prepare(c, 0, "--num-workers", "1");
         check_number(o, 1, "accepted", NULL);

@@ -26,7 +26,7 @@ static void write_floats(const char *path, float height, int nan)
         float x = nan && i == N / 2 ? NAN : height * (float)(sin(0.05 * i) * 0.8 + 0.2 * sin(0.31 * i));
         memcpy(file + 44 + 4 * i, &x, 4);
     }
-    write_file(path, file, sizeof file);
+    file_put(path, file, sizeof file);
 }
 
 typedef struct Stores {
@@ -143,7 +143,7 @@ static void the_same_clips_are_rejected(void **state)
     corpus_fill(c, 10, 0.5);
     write_floats(clip_path(c, 1), 0, 0); /* silent */
     write_floats(clip_path(c, 2), 0.5f, 1);
-    write_file(clip_path(c, 3), "no sound", 8);
+    file_put(clip_path(c, 3), "no sound", 8);
     unlink(clip_path(c, 4));
     write_wav(clip_path(c, 5), 5, 0.05, RATE, 1); /* below min_audio_length */
     write_wav(clip_path(c, 6), 6, 1.8, RATE, 1);  /* above max_mel_frames */
@@ -168,7 +168,7 @@ static void the_same_clips_are_rejected(void **state)
         check_number(a, i ? 0 : 4, "audio", "built"); /* with the one that has too many frames */
         json_decref(m);
         json_decref(a);
-        Buf x = read_file(path_of(mel, "rejected.tsv")), y = read_file(path_of(audio, "rejected.tsv"));
+        Buf x = file_bytes(path_of(mel, "rejected.tsv")), y = file_bytes(path_of(audio, "rejected.tsv"));
         assert_string_equal(x.data, y.data);
         buf_free(&x);
         buf_free(&y);
@@ -187,7 +187,7 @@ static void write_clipped(const char *path, int square)
     }
     put_wav_header(file, 1, 1, RATE, 16, 2 * N);
     memcpy(file + 44, x, sizeof x);
-    write_file(path, file, sizeof file);
+    file_put(path, file, sizeof file);
 }
 
 /* They are used, and it is said how many they are, also when the samples come from the store, resampled or
@@ -265,8 +265,8 @@ static void a_vocoder_learns_from_what_is_usable(void **state)
         write_floats(clip_path(c, i), 0, 0);
     train_vocoder(c, run, 3, "can be used: the audio is silent throughout: the loudest 1024 samples", losses);
     /* That it was tried is in the log; nothing else has changed. */
-    Buf log = read_file(path_of(run, "log.jsonl"));
-    write_file(path_of(c->root, "run.before/log.jsonl"), log.data, log.size);
+    Buf log = file_bytes(path_of(run, "log.jsonl"));
+    file_put(path_of(c->root, "run.before/log.jsonl"), log.data, log.size);
     buf_free(&log);
     assert_same_folders(run, path_of(c->root, "run.before"));
     Run r;
@@ -323,9 +323,9 @@ static void damage_is_found_and_mended(void **state)
     corpus_fill(c, CLIPS, 0.3);
     expect_samples(c, CLIPS, "--num-workers", "1");
     copy_folder(c->cache, path_of(c->root, "whole"));
-    Buf segment = read_file(path_of(c->cache, "audio-0001.seg"));
+    Buf segment = file_bytes(path_of(c->cache, "audio-0001.seg"));
     segment.data[segment.size / 2] ^= 4;
-    write_file(path_of(c->cache, "audio-0001.seg"), segment.data, segment.size);
+    file_put(path_of(c->cache, "audio-0001.seg"), segment.data, segment.size);
     buf_free(&segment);
     json_t *o = prepare(c, 1, "--stages", "audio", "--verify");
     check_number(o, 1, "audio", "damaged");

@@ -20,7 +20,7 @@ static void open_good(Good *g, Corpus *c, int clips)
     snprintf(g->cache, sizeof g->cache, "%s/good", c->root);
     json_decref(prepare_with(c, g->cache, 0, more));
     for (int i = 0; i < FILES; i++)
-        g->bytes[i] = read_file(path_of(g->cache, files[i]));
+        g->bytes[i] = file_bytes(path_of(g->cache, files[i]));
 }
 
 static void close_good(Good *g)
@@ -34,7 +34,7 @@ static void restore(const Good *g)
     remove_folder(g->c->cache);
     assert_int_equal(mkdir(g->c->cache, 0777), 0);
     for (int i = 0; i < FILES; i++)
-        write_file(path_of(g->c->cache, files[i]), g->bytes[i].data, g->bytes[i].size);
+        file_put(path_of(g->c->cache, files[i]), g->bytes[i].data, g->bytes[i].size);
 }
 
 /* A reader may find fault, but it ends by itself and says why. */
@@ -95,7 +95,7 @@ static void flip(const Good *g, int file, size_t at, uint8_t mask)
 {
     char *p = g->bytes[file].data + at;
     *p = (char)(*p ^ mask);
-    write_file(path_of(g->c->cache, files[file]), g->bytes[file].data, g->bytes[file].size);
+    file_put(path_of(g->c->cache, files[file]), g->bytes[file].data, g->bytes[file].size);
     *p = (char)(*p ^ mask);
 }
 
@@ -204,10 +204,10 @@ static void strangers_are_left_alone(void **state)
                                             "melody-0001.seg"};
     restore(&g);
     for (int i = 0; i < 5; i++)
-        write_file(path_of(c->cache, strangers[i]), "mine", 4);
-    write_file(path_of(c->cache, "rejected.tsv.tmp12345"), "draft", 5);
-    write_file(path_of(c->cache, "mel.index.tmp12345"), "draft", 5);
-    write_file(path_of(c->cache, "mel-0007.part"), "draft", 5);
+        file_put(path_of(c->cache, strangers[i]), "mine", 4);
+    file_put(path_of(c->cache, "rejected.tsv.tmp12345"), "draft", 5);
+    file_put(path_of(c->cache, "mel.index.tmp12345"), "draft", 5);
+    file_put(path_of(c->cache, "mel-0007.part"), "draft", 5);
     json_t *o = prepare_with(c, c->cache, 0, verify);
     check_number(o, 0, "mel", "built");
     json_decref(o);

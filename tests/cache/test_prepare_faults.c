@@ -104,16 +104,6 @@ static void full_disk_leaves_the_old_cache(void **state)
 
 /* ---- failing calls ---- */
 
-static const char *fault_library(void)
-{
-    static char path[512], full[4096];
-    const char *set = getenv("MYXTTS_FAULTS"), *out = getenv("MYXTTS_OUT");
-    snprintf(path, sizeof path, "%s", set ? set : "");
-    if (!set)
-        snprintf(path, sizeof path, "%s/tests/faults.so", out ? out : "build");
-    return realpath(path, full);
-}
-
 typedef struct Faults {
     Corpus *c;
     char old[256], want[256], preload[4200];
@@ -125,10 +115,8 @@ static int open_faults(Faults *f, Corpus *c, int from_old)
 {
     *f = (Faults){.c = c};
     const char *library = fault_library();
-    if (!library) {
-        print_message("SKIPPED: there is no fault library (make programs)\n");
+    if (!library)
         return 0;
-    }
     snprintf(f->preload, sizeof f->preload, "LD_PRELOAD=%s", library);
     Run r;
     run_program_env(&r, (const char *const[]){"--help", NULL}, (const char *const[]){f->preload, NULL});
@@ -222,7 +210,7 @@ static long count_calls(Faults *f, const char *kind, const char *own)
     Run r;
     assert_int_equal(run_with_fault(f, &r, kind, 0, (const char *const[2]){count, own}), 0);
     run_free(&r);
-    Buf text = read_file(path_of(f->c->root, "calls"));
+    Buf text = file_bytes(path_of(f->c->root, "calls"));
     snprintf(want, sizeof want, "%s ", kind);
     const char *at = strstr(text.data, want);
     assert_non_null(at);

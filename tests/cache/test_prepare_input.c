@@ -31,19 +31,19 @@ static void add_bad_audio(const Corpus *c)
     size_t size;
     uint8_t *wav = make_wav(&size, 5, 0.3, 22050, 1), head[44];
     line("empty", "An empty file.", "audio_empty");
-    write_file(wav_of(c, "empty"), "", 0);
+    file_put(wav_of(c, "empty"), "", 0);
     line("truncated", "A file cut short.", "audio_unreadable");
-    write_file(wav_of(c, "truncated"), wav, size / 2);
+    file_put(wav_of(c, "truncated"), wav, size / 2);
     line("stub", "Only half of a header.", "audio_unreadable");
-    write_file(wav_of(c, "stub"), wav, 20);
+    file_put(wav_of(c, "stub"), wav, 20);
     line("prose", "A text that is called a sound.", "audio_unreadable");
-    write_file(wav_of(c, "prose"), "This is not a sound, whatever its name says.\n", 45);
+    file_put(wav_of(c, "prose"), "This is not a sound, whatever its name says.\n", 45);
     line("nodata", "No samples at all.", "audio_empty");
     put_wav_header(head, 1, 1, 22050, 16, 0);
-    write_file(wav_of(c, "nodata"), head, 44);
+    file_put(wav_of(c, "nodata"), head, 44);
     line("zerohertz", "A header with zero hertz.", "audio_unreadable");
     memcpy(wav + 24, "\0\0\0\0", 4);
-    write_file(wav_of(c, "zerohertz"), wav, size);
+    file_put(wav_of(c, "zerohertz"), wav, size);
     free(wav);
 
     float samples[8000];
@@ -54,19 +54,19 @@ static void add_bad_audio(const Corpus *c)
     put_wav_header(bytes, 3, 1, 22050, 32, sizeof samples);
     memcpy(bytes + 44, samples, sizeof samples);
     line("notanumber", "One sample is not a number.", "audio_not_finite");
-    write_file(wav_of(c, "notanumber"), bytes, 44 + sizeof samples);
+    file_put(wav_of(c, "notanumber"), bytes, 44 + sizeof samples);
     samples[4321] = INFINITY;
     memcpy(bytes + 44, samples, sizeof samples);
     line("infinite", "One sample is infinite.", "audio_not_finite");
-    write_file(wav_of(c, "infinite"), bytes, 44 + sizeof samples);
+    file_put(wav_of(c, "infinite"), bytes, 44 + sizeof samples);
     memset(bytes + 44, 0, sizeof samples);
     line("silent", "Nothing to hear.", "audio_silent");
-    write_file(wav_of(c, "silent"), bytes, 44 + sizeof samples);
+    file_put(wav_of(c, "silent"), bytes, 44 + sizeof samples);
     for (int i = 0; i < 8000; i++)
         samples[i] = 0.25f + (float)(i % 3) / 32768;
     memcpy(bytes + 44, samples, sizeof samples);
     line("constant", "A microphone without a plug.", "audio_silent");
-    write_file(wav_of(c, "constant"), bytes, 44 + sizeof samples);
+    file_put(wav_of(c, "constant"), bytes, 44 + sizeof samples);
     free(bytes);
 
     line("eight", "Eight channels are welcome.", NULL);
@@ -82,13 +82,13 @@ static void add_long_audio(const Corpus *c)
     uint32_t bytes = 3u * 3600 * 22050 * 2;
     put_wav_header(head, 1, 1, 22050, 16, bytes);
     line("threehours", "Three hours of it.", "audio_too_long");
-    write_file(wav_of(c, "threehours"), head, 44);
+    file_put(wav_of(c, "threehours"), head, 44);
     assert_int_equal(truncate(wav_of(c, "threehours"), 44 + (off_t)bytes), 0);
     line("claims", "A header that promises three hours.", "audio_unreadable");
     size_t size;
     uint8_t *wav = make_wav(&size, 5, 0.3, 22050, 1);
     put_wav_header(wav, 1, 1, 22050, 16, bytes);
-    write_file(wav_of(c, "claims"), wav, size);
+    file_put(wav_of(c, "claims"), wav, size);
     free(wav);
 }
 
@@ -180,7 +180,7 @@ static void every_bad_thing_gets_its_reason(void **state)
         fail_msg("%ld KiB of memory, though the long file (466 MB) need not be read", r.peak_kib);
     json_t *o = json_loads(r.stdout_text.data, 0, NULL);
     assert_non_null(o);
-    Buf tsv = read_file(path_of(c->cache, "rejected.tsv"));
+    Buf tsv = file_bytes(path_of(c->cache, "rejected.tsv"));
     int accepted = 0, rejected = 0;
     for (int i = 0; i < expected_count; i++) {
         accepted += expected[i].reason == NULL;
@@ -244,8 +244,8 @@ static void unreadable_audio_is_told(void **state)
     assert_int_equal(chmod(clip_path(c, 1), 0), 0);
     uid_t uid = geteuid() == 0 ? 65534 : 0;
     const char *binary = path_of(c->root, "program");
-    Buf bytes = read_file(program());
-    write_file(binary, bytes.data, bytes.size);
+    Buf bytes = file_bytes(program());
+    file_put(binary, bytes.data, bytes.size);
     buf_free(&bytes);
     assert_int_equal(chmod(binary, 0755), 0);
     assert_int_equal(chmod(c->root, 0755), 0);
@@ -262,7 +262,7 @@ static void unreadable_audio_is_told(void **state)
     check_number(o, 1, "reasons", "audio_unreadable");
     json_decref(o);
     run_free(&r);
-    Buf tsv = read_file(path_of(c->cache, "rejected.tsv"));
+    Buf tsv = file_bytes(path_of(c->cache, "rejected.tsv"));
     assert_non_null(strstr(tsv.data, "Permission denied"));
     buf_free(&tsv);
 }
@@ -275,7 +275,7 @@ static void nothing_usable_is_an_error(void **state)
     check_number(o, 0, "accepted", NULL);
     check_number(o, 3, "reasons", "audio_missing");
     json_decref(o);
-    write_file(path_of(c->data, "metadata.csv"), "", 0);
+    file_put(path_of(c->data, "metadata.csv"), "", 0);
     o = prepare(c, 3, "--num-workers", "1");
     check_number(o, 0, "lines", NULL);
     json_decref(o);
@@ -299,7 +299,7 @@ static void odd_names_are_told_in_json(void **state)
     for (int i = 0; i < 120; i++)
         strcat(id, "\xD9\x85");
     snprintf(text, sizeof text, "%s|%s\n%s|No such file.\n", c->clips[0].id, c->clips[0].text, id);
-    write_file(path_of(c->data, "metadata.csv"), text, strlen(text));
+    file_put(path_of(c->data, "metadata.csv"), text, strlen(text));
     snprintf(odd, sizeof odd, "%s/odd\xFF\xFE", c->root);
     json_t *o = prepare_with(c, odd, 0, (const char *const[]){NULL});
     check_number(o, 1, "accepted", NULL);

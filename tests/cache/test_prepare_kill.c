@@ -180,7 +180,7 @@ static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms
         if (rejected) {
             lost++;
             check_number(o, 1, "reasons", "phonemizer_failed");
-            Buf tsv = read_file(path_of(cache, "rejected.tsv"));
+            Buf tsv = file_bytes(path_of(cache, "rejected.tsv"));
             const char *at = strstr(tsv.data, "\tphonemizer_failed\t");
             assert_non_null(at);
             char id[16];

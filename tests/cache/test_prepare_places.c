@@ -167,7 +167,7 @@ static void cache_dir_that_is_no_folder(void **state)
 {
     Corpus *c = *state;
     corpus_fill(c, 2, 0.3);
-    write_file(c->cache, "a file", 6);
+    file_put(c->cache, "a file", 6);
     Run r;
     assert_int_equal(run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache), 3);
     assert_non_null(strstr(r.stderr_text.data, c->cache));
@@ -226,7 +226,7 @@ static void info_tells_rejections(void **state)
 {
     Corpus *c = *state;
     corpus_fill(c, 5, 0.5);
-    write_file(clip_path(c, 2), "not a sound", 11);
+    file_put(clip_path(c, 2), "not a sound", 11);
     unlink(clip_path(c, 4));
     Run r;
     assert_int_equal(run_program(&r, "info", "--data-path", c->data, "--json"), 1);
@@ -283,9 +283,9 @@ static void inspect_shows_what_is_there(void **state)
     Corpus *c = *state;
     corpus_fill(c, 4, 0.4);
     corpus_add(c, 0.4);
-    Buf silence = read_file(clip_path(c, 4));
+    Buf silence = file_bytes(clip_path(c, 4));
     memset(silence.data + 44, 0, silence.size - 44);
-    write_file(clip_path(c, 4), silence.data, silence.size);
+    file_put(clip_path(c, 4), silence.data, silence.size);
     buf_free(&silence);
     corpus_write_metadata(c);
     json_decref(prepare(c, 0, "--mel-storage", "float16"));

@@ -1,12 +1,10 @@
 /* test_prepare_ranks.c - `prepare` by several processes: what comes out is what one process makes, whoever is
  * killed on the way. The ranks find each other over TCP, as under torchrun, and by MPI where mpirun is there.
  * MYXTTS_LONG=1: more kills. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "cache/store/store.h"
 #include "support/prepare_testing.h"
+#include "support/rank_worker.h"
 
 #define MOST 4
 
@@ -17,17 +15,6 @@ typedef struct Crew {
     int count;
     char port[32];
 } Crew;
-
-static int free_port(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 &&
-                getsockname(fd, (struct sockaddr *)&a, &size) == 0);
-    close(fd);
-    return ntohs(a.sin_port);
-}
 
 /* extra: more variables, NULL at the end; may be NULL. */
 static void crew_rank(Crew *w, int rank, const Corpus *c, const char *cache, const char *const *more,
@@ -130,9 +117,9 @@ static void fill_with_faults(Corpus *c, int count)
     uint8_t *wav = make_wav(&size, 3, 0.3, 22050, 1);
     for (int i = 3; i + 6 < count; i += 11) {
         unlink(clip_path(c, i));
-        write_file(clip_path(c, i + 1), "no sound", 8);
+        file_put(clip_path(c, i + 1), "no sound", 8);
         memset(wav + 44, 0, size - 44);
-        write_file(clip_path(c, i + 2), wav, size); /* silent: a record that says so */
+        file_put(clip_path(c, i + 2), wav, size); /* silent: a record that says so */
         write_wav(clip_path(c, i + 3), i, 0.01, 22050, 1);
         snprintf(c->clips[i + 4].text, sizeof c->clips[i + 4].text, "...");
         write_wav(clip_path(c, i + 5), i, 0.5, 16000, 2);
@@ -173,7 +160,7 @@ static void many_make_what_one_makes(void **state)
         assert_same(c->cache, one);
         assert_clean(c->cache);
         /* The work is done, for whomever comes. */
-        Buf before = read_file(path_of(c->cache, "mel.index"));
+        Buf before = file_bytes(path_of(c->cache, "mel.index"));
         for (int again = 1; again <= 3; again += 2) {
             json_t *o = again == 1 ? prepare_with(c, c->cache, 0, all_stages)
                                    : prepare_crew(again, c, c->cache, all_stages);
@@ -182,7 +169,7 @@ static void many_make_what_one_makes(void **state)
             check_number(o, number_at(want, "mel", "built"), "mel", "reused");
             json_decref(o);
         }
-        Buf after = read_file(path_of(c->cache, "mel.index"));
+        Buf after = file_bytes(path_of(c->cache, "mel.index"));
         assert_true(before.size == after.size && memcmp(before.data, after.data, before.size) == 0);
         buf_free(&before);
         buf_free(&after);
@@ -349,25 +336,13 @@ static void kills_at_random_moments(void **state)
 
 /* ---- faults ---- */
 
-static const char *fault_library(void)
-{
-    static char path[512], full[4096];
-    const char *set = getenv("MYXTTS_FAULTS"), *out = getenv("MYXTTS_OUT");
-    snprintf(path, sizeof path, "%s", set ? set : "");
-    if (!set)
-        snprintf(path, sizeof path, "%s/tests/faults.so", out ? out : "build");
-    return realpath(path, full);
-}
-
 /* The disk of one rank is full. */
 static void a_full_disk_names_its_rank(void **state)
 {
     Corpus *c = *state;
     const char *library = fault_library();
-    if (!library || SANITIZED) {
-        print_message("SKIPPED: there is no fault library (make programs), or a sanitizer forbids it\n");
+    if (!library)
         skip();
-    }
     char preload[4200], one[256];
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
     snprintf(one, sizeof one, "%s/one", c->root);
@@ -410,7 +385,7 @@ static void other_metadata_is_found(void **state)
     corpus_fill(c, 5, 0.15);
     snprintf(other.data, sizeof other.data, "%s/changed", c->root);
     copy_folder(c->data, other.data);
-    write_file(path_of(other.data, "metadata.csv"), "clip00001|Something else.\n", 26);
+    file_put(path_of(other.data, "metadata.csv"), "clip00001|Something else.\n", 26);
     crew_begin(&w, 2);
     crew_rank(&w, 0, c, c->cache, all_stages, NULL);
     crew_rank(&w, 1, &other, c->cache, all_stages, NULL);

@@ -27,8 +27,8 @@ static void make_lab(Lab *l, Corpus *c)
     snprintf(l->out, sizeof l->out, "%s/out.wav", c->root);
     snprintf(l->config, sizeof l->config, "%s/good.yaml", c->root);
     snprintf(l->broken, sizeof l->broken, "%s/broken.yaml", c->root);
-    write_file(l->config, "data:\n  batch_size: 2\n", 22);
-    write_file(l->broken, "data:\n  batch_size: 0\n", 22);
+    file_put(l->config, "data:\n  batch_size: 2\n", 22);
+    file_put(l->broken, "data:\n  batch_size: 0\n", 22);
 }
 
 static void check(const Call *calls, size_t n)

@@ -457,6 +457,37 @@ static void test_settings_are_varied(void **state)
     config_close(&from);
 }
 
+/* Each is a setting that is off at 0, and is drawn from numbers of its own. */
+static void test_augmentations(void **state)
+{
+    for (int i = 0; i < AUGMENT_SEED; i++) {
+        const Augmentation *a = augmentation(i);
+        const int at = option_find(a->key, strlen(a->key));
+        char yaml[100];
+        Config cfg;
+        int on[AUGMENT_SEED];
+        assert_true(at >= 0 && option_table[at].min == 0 && option_table[at].max > 0);
+        assert_string_equal(option_table[at].def, "0");
+        for (int k = 0; k < i; k++)
+            assert_true(a->drawn == DRAWN_AS_SET || a->salt != augmentation(k)->salt);
+        snprintf(yaml, sizeof yaml, "data:\n  %s: %g\n", a->key, option_table[at].max);
+        must_load(&cfg, yaml);
+        augmentations_on(on, &cfg);
+        for (int k = 0; k < AUGMENT_SEED; k++) {
+            assert_int_equal(on[k], k == i);
+            assert_true(augmentation_setting(&cfg, k) == (k == i ? option_table[at].max : 0));
+        }
+        const char *of_recordings = augmentation_of_recordings(&cfg);
+        if (a->of == OF_RECORDING)
+            assert_string_equal(of_recordings, a->key);
+        else
+            assert_null(of_recordings);
+        augmentations_turn_off(&cfg);
+        assert_true(augmentation_setting(&cfg, i) == 0);
+        config_close(&cfg);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_argument_errors),
         cmocka_unit_test(test_argument_values),
         cmocka_unit_test(test_settings_are_varied),
+        cmocka_unit_test(test_augmentations),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_default_yaml),
         cmocka_unit_test(test_round_trip),

@@ -24,6 +24,11 @@ log_has stage_of_the_rank '"bottleneck": "step"'
 ends_with slow_disk_on_a_host 1 "${diagnose[@]}" --sim "$step,ranks=4,hosts=2,host=1:read_ms=45"
 log_has names_the_host '"verdict": "The 2 ranks on host-1 wait for their disk: reading takes'
 log_has cause_of_the_host '"cause": "storage"'
+ends_with slow_rank_in_persian 1 "${diagnose[@]}" --messages fa --sim "$step,ranks=3,slow_rank=1:2"
+log_has names_it_in_persian '"verdict": ".*rank .*کندتر حساب می‌کند.*برابر می‌شد'
+log_has gains_in_persian '"change": "بدون rank'
+log_has fault_stays_a_code '"fault": "rank"'
+log_lacks nothing_of_ranks_in_english 'elsewhere|holds the others|instead of|not hidden'
 ends_with slow_link 1 "${diagnose[@]}" --sim "$step,ranks=2,link_gbps=2"
 log_has names_the_link '"verdict": "The link between the ranks holds them up'
 log_has link_is_the_sum '"bottleneck": "sum"'

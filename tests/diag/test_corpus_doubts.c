@@ -40,14 +40,14 @@ static void make(const Corpus *c, char folder[256], const char *name, const Reco
         snprintf(path, sizeof path, "%s/wavs/c%02d.wav", folder, i);
         write_wav(path, 20 + i % 5, 1.2, r->rate, 1);
         if (r->loud && i >= r->loud) { /* sixteen-bit samples behind a header of 44 bytes */
-            Buf bytes = read_file(path);
+            Buf bytes = file_bytes(path);
             for (size_t k = 44; k + 1 < bytes.size; k += 2) {
                 int16_t s;
                 memcpy(&s, bytes.data + k, 2);
                 s /= 8;
                 memcpy(bytes.data + k, &s, 2);
             }
-            write_file(path, bytes.data, bytes.size);
+            file_put(path, bytes.data, bytes.size);
             buf_free(&bytes);
         }
         fprintf(f, "c%02d|the %s and %s hill\n", i, words[text % n], words[text / n % n]);
@@ -63,7 +63,7 @@ static void say(const Corpus *c, const char *name, const Recordings *r, const ch
     char folder[256], run[300];
     make(c, folder, name, r);
     snprintf(run, sizeof run, "%s/run", folder);
-    write_file(path_of(c->root, "small.yaml"), small, strlen(small));
+    file_put(path_of(c->root, "small.yaml"), small, strlen(small));
     for (int i = 0; i < 2; i++) { /* train prepares what validate looks at */
         Run p;
         const char *args[16] = {

@@ -119,7 +119,7 @@ static void write_clip(const char *path, int fault, uint64_t seed)
         if (channels == 2)
             put_u16(bytes + 46 + 4 * i, (uint16_t)(int16_t)lrint(32767 * second));
     }
-    write_file(path, bytes, 44 + 2 * (size_t)(channels * n));
+    file_put(path, bytes, 44 + 2 * (size_t)(channels * n));
     free(bytes);
     free(x);
 }
@@ -235,7 +235,7 @@ static void faults_are_found(void **state)
     json_decref(again);
     json_decref(told(c, "validate", 1));
     /* Beside the caches all of them. */
-    Buf tsv = read_file(path_of(c->cache, "findings.tsv"));
+    Buf tsv = file_bytes(path_of(c->cache, "findings.tsv"));
     buf_zero(&tsv, 1);
     assert_non_null(strstr(tsv.data, "severity\tkind\tfile\tvalue\n"));
     assert_non_null(strstr(tsv.data, "\nfinding\tnotes\twavs/c09.wav\t[laughs]\n"));
@@ -254,12 +254,12 @@ static ino_t inode_of(const char *path)
 static void rewrite_text(const Corpus *c, const char *id, const char *text)
 {
     const char *path = path_of(c->data, "metadata.csv");
-    Buf old = read_file(path), out = {0};
+    Buf old = file_bytes(path), out = {0};
     buf_zero(&old, 1);
     const char *line = strstr(old.data, id), *end = strchr(line, '\n');
     buf_add(&out, old.data, (size_t)(line - old.data));
     buf_printf(&out, "%s|%s%s", id, text, end);
-    write_file(path, out.data, out.size);
+    file_put(path, out.data, out.size);
     buf_free(&old);
     buf_free(&out);
 }
@@ -279,10 +279,10 @@ static void facts_are_kept(void **state)
     assert_true(json_equal(json_object_get(first, "recordings"), json_object_get(second, "recordings")));
     json_decref(second);
 
-    Buf facts = read_file(path);
+    Buf facts = file_bytes(path);
     for (size_t i = facts.size - 20 * 136; i < facts.size; i++)
         facts.data[i] = 0;
-    write_file(path, facts.data, facts.size);
+    file_put(path, facts.data, facts.size);
     second = told(c, "prepare", 1);
     assert_true(inode_of(path) != inode);
     assert_true(json_equal(json_object_get(first, "findings"), json_object_get(second, "findings")));

@@ -51,6 +51,17 @@ verdict keys_and_codes_do_not_change $?
 
 persian "$bin" info tests/data/ljspeech --cache-dir "$dir/cache" >"$dir/log" 2>&1
 log_has recordings_in_persian 'کلیپ برای یاد گرفتن'
+printf 'data:\n  num_workers: 99\n  num_worker: 1\n' >"$dir/c.yaml"
+persian "$bin" validate "${corpus[@]}" --config "$dir/c.yaml" >"$dir/log" 2>&1
+log_has settings_are_checked_in_persian '^ +چرا +تا این درست نشود'
+sed -i '/num_worker:/d' "$dir/c.yaml"
+persian "$bin" validate "${corpus[@]}" --config "$dir/c.yaml" --fix >"$dir/log" 2>&1
+log_has and_mended 'تغییر کرد؛ فایل پیشین اکنون'
+log_has with_their_counts 'خطا، .*هشدار، .*تذکر$'
+log_lacks and_nothing_in_english '^ *(error|warning|note|now|why|fix) '
+persian "$bin" validate "${corpus[@]}" --config "$dir/c.yaml" --json >"$dir/en.json" 2>"$dir/log"
+! has_persian "$dir/en.json"
+verdict json_of_validate_is_english $?
 ends_with errors_are_english 2 persian "$bin" diagnose --no-such-option
 log_has as_they_were 'no-such-option'
 ends_with another_language_is_refused 2 "$bin" info tests/data/ljspeech --messages de

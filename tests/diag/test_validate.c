@@ -353,9 +353,9 @@ static void test_data_that_is_not_ready(void **state)
     file_put(clip_file(3), first.data, first.size / 2 * 2 - 200);
     unlink(clip_file(4));
     examine(&p, "");
-    f = find(&p, "", "stale");
-    assert_true(f && strstr(f->what, "changed recordings 1") &&
-                find(&p, "", "1 line of the metadata without a recording"));
+    f = find(&p, "", "out of date");
+    assert_true(f && strstr(f->what, "changed recordings: 1") &&
+                find(&p, "", "1 line of the metadata has no recording"));
     preflight_free(&p);
     file_put(clip_file(4), second.data, second.size);
     file_put(clip_file(3), first.data, first.size);
@@ -371,11 +371,11 @@ static void test_places_and_limits(void **state)
     char more[700];
     snprintf(more, sizeof more, "--checkpoint-dir %s/x", clip_file(0)); /* below a file */
     examine(&p, more);
-    const Finding *f = find(&p, "checkpoint_dir", "no folder");
+    const Finding *f = find(&p, "checkpoint_dir", "not a folder");
     assert_true(f && f->severity == FINDING_ERROR);
     preflight_free(&p);
     examine(&p, "--resume /nonexistent.safetensors");
-    assert_non_null(find(&p, "resume", "nothing to go on from"));
+    assert_non_null(find(&p, "resume", "nothing to resume from"));
     preflight_free(&p);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     few = files;
@@ -386,6 +386,36 @@ static void test_places_and_limits(void **state)
     f = find(&p, "", "open files");
     assert_true(f && f->severity == FINDING_ERROR && strstr(f->fix, "ulimit -n"));
     preflight_free(&p);
+}
+
+/* Every finding is said in the language that was chosen, but for the words of errors. */
+static void test_in_persian(void **state)
+{
+    static const char *const cases[] = {
+        "--native-loading false --num-workers 250 --prefetch-buffer-size 1 --cache-verification off",
+        "--enable-eager-debug true --mixed-precision false --enable-memory-mapping false --max-steps 2",
+        "--model-gpu sim0 --data-gpu sim0 --pin-memory false --model-gpu-memory 1000000 --num-workers 0",
+        "--data-gpu 63 --model-gpu cpu --batch-size 500 --val-split 0 --pad-to-fixed-length true",
+        "--cache-dir /proc --batch-size 1 --model-size big --resume /nonexistent.safetensors",
+    };
+    int count = 0;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Preflight p = {0};
+        words_choose(MESSAGES_PERSIAN);
+        examine(&p, cases[i]);
+        for (int a = 0; a < AREA_COUNT; a++)
+            assert_true(words_are_persian(area_title((Area)a)));
+        words_choose(MESSAGES_ENGLISH);
+        for (size_t k = 0; k < p.count; k++)
+            if (!words_are_persian(p.findings[k].what) || !words_are_persian(p.findings[k].why))
+                fail_msg("%s: %s", p.findings[k].what, p.findings[k].why);
+        for (size_t k = 0; k < p.row_count; k++)
+            if (p.rows[k].area != AREA_DEVICES && p.rows[k].note[0] && !words_are_persian(p.rows[k].note))
+                fail_msg("%s: %s", p.rows[k].name, p.rows[k].note);
+        count += (int)p.count;
+        preflight_free(&p);
+    }
+    assert_true(count > 20);
 }
 
 /* ---- the command ---- */
@@ -519,10 +549,10 @@ static void test_remarks_on_settings(void **state)
         Severity severity;
     } cases[] = {
         {"--model-size big", "model_size", "million parameters on", FINDING_WARNING},
-        {"--batch-size 1", "batch_size", "batches of one clip", FINDING_WARNING},
-        {"--mixed-precision false", "mixed_precision", "does nothing without a GPU", FINDING_NOTE},
-        {"--enable-graph-mode false", "enable_graph_mode", "does nothing without a GPU", FINDING_NOTE},
-        {"--enable-xla false", "enable_xla", "does nothing without a GPU", FINDING_NOTE},
+        {"--batch-size 1", "batch_size", "each batch is a single clip", FINDING_WARNING},
+        {"--mixed-precision false", "mixed_precision", "makes no difference without a GPU", FINDING_NOTE},
+        {"--enable-graph-mode false", "enable_graph_mode", "makes no difference without a GPU", FINDING_NOTE},
+        {"--enable-xla false", "enable_xla", "makes no difference without a GPU", FINDING_NOTE},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         Preflight p = {0};
@@ -546,8 +576,8 @@ static void test_a_copied_dataset(void **state)
     const struct timespec then[2] = {{.tv_sec = 1e9}, {.tv_sec = 1e9}};
     assert_int_equal(utimensat(AT_FDCWD, clip_file(0), then, 0), 0);
     examine(&p, "--model-size nano");
-    assert_null(find(&p, "", "stale"));
-    const Finding *f = find(&p, "", "1 recording with another date");
+    assert_null(find(&p, "", "out of date"));
+    const Finding *f = find(&p, "", "1 recording has another date");
     assert_true(f && f->severity == FINDING_NOTE);
     assert_string_equal(row_of(&p, AREA_DATA, "caches")->value, "60 of 60 clips");
     preflight_free(&p);
@@ -701,6 +731,7 @@ int main(void)
         cmocka_unit_test(test_devices_and_memory),
         cmocka_unit_test(test_data_that_is_not_ready),
         cmocka_unit_test(test_places_and_limits),
+        cmocka_unit_test(test_in_persian),
         cmocka_unit_test(test_fix_in_place),
         cmocka_unit_test(test_exit_codes),
         cmocka_unit_test(test_remarks_on_settings),

@@ -133,24 +133,81 @@ static void test_overfitting(void **state)
     voice_facts_free(&f);
 }
 
-/* A learning rate that ruins the weights, and one that changes nothing. */
-static void test_loss(void **state)
+/* Not learned, as `losses` tell, without a validation; at a learning rate of 0.2. */
+static void set_losses(VoiceFacts *f, const double *losses, size_t count)
+{
+    f->own_text = NAN;
+    f->validation_count = f->train_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        add_point(&f->train, &f->train_count, &f->train_cap, 50 * (int64_t)(i + 1), losses[i]);
+        f->train[i].lr = 0.2;
+    }
+}
+
+/* A learning rate that ruins the weights. The distance of the alignment is low in all of these: the loss
+ * itself says it. */
+static void test_divergence(void **state)
+{
+    static const struct {
+        double losses[4];
+        const char *evidence; /* NULL: it has not diverged */
+    } cases[] = {
+        {{3.1, 2.2, 28.1, 27.6}, "the loss is 27.6 at step 200, far above that of a network that knows"},
+        {{5e12, 5e12, 5e12, 5e12}, "the loss is 5e+12 at step 200, far above"},
+        {{1e6, 300, 25, 9}, "the loss is 9 at step 200, having been 1e+06 at step 50; the highest learning"},
+        {{0.9, 0.4, 0.6, 4}, "the loss is 4 at step 200, having been 0.4 at step 100; the highest learning"},
+        {{1e6, 300, 9, 3}, NULL}, /* it learns again */
+        {{5, 0.5, 0.4, 2.5}, NULL} /* a single bad interval */,
+    };
+    VoiceFacts f = healthy();
+    f.ended = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_losses(&f, cases[i].losses, 4);
+        for (size_t k = 0; k < f.train_count; k++)
+            f.train[k].terms[TERM_ALIGN] = 0.05;
+        if (!cases[i].evidence) {
+            nothing(&f);
+            continue;
+        }
+        const VoiceFinding v = only(&f, VOICE_LOSS);
+        has(v.evidence, cases[i].evidence);
+        has(v.evidence, "learning rate was 0.2.");
+    }
+    /* Nothing but validations, of which the newest has a high distance as well: not the alignment's fault. */
+    f.train_count = 0;
+    add_point(&f.validation, &f.validation_count, &f.validation_cap, 120, 28);
+    f.validation[0].terms[TERM_ALIGN] = 4;
+    f.ended = 1;
+    has(only(&f, VOICE_LOSS).evidence, "at step 120");
+    voice_facts_free(&f);
+}
+
+/* The guard ended the run before there was a line. */
+static void test_stopped_by_the_guard(void **state)
 {
     VoiceFacts f = healthy();
-    f.own_text = 0; /* not learned: a consequence */
+    set_losses(&f, NULL, 0);
+    f.diverged = (VoicePoint){.step = 48, .loss = 5e12};
+    f.diverged_from = 5.3;
+    const VoiceFinding v = only(&f, VOICE_LOSS);
+    assert_int_equal(v.step, 48);
+    has(v.evidence, "5e+12 at step 48, having been 5.3 at its lowest; the run was stopped there");
+    f.diverged_from = NAN;
+    has(only(&f, VOICE_LOSS).evidence, "5e+12 at step 48; the run was stopped there");
+    voice_facts_free(&f);
+}
+
+/* One that changes nothing: it stays where it began, as far from the recordings as knowing nothing. */
+static void test_stuck(void **state)
+{
+    VoiceFacts f = healthy();
+    f.own_text = 0;
     for (size_t i = 0; i < f.validation_count; i++)
         f.validation[i].own_text = 0;
-    for (size_t i = 0; i < f.train_count; i++)
-        f.train[i].loss = 3e9 / (double)(i + 1), f.train[i].lr = 0.5;
-    f.validation[f.validation_count - 1].terms[TERM_ALIGN] = 4e4;
-    VoiceFinding v = only(&f, VOICE_LOSS);
-    has(v.evidence, "learning rate was 0.5");
-    /* It stays where it began, as far from the recordings as knowing nothing. */
     f.validation[f.validation_count - 1].terms[TERM_ALIGN] = 0.5 * f.weight[TERM_ALIGN];
     for (size_t i = 0; i < f.train_count; i++)
         f.train[i].loss = 5.2, f.train[i].lr = 1e-7;
-    v = only(&f, VOICE_LOSS);
-    has(v.evidence, "does not fall");
+    has(only(&f, VOICE_LOSS).evidence, "does not fall");
     voice_facts_free(&f);
 }
 
@@ -397,6 +454,41 @@ static void test_log(void **state)
     folder_remove(&folder);
 }
 
+/* What the guard says, and the weights that the run began with; both go when the run begins again. */
+static void test_log_of_a_diverged_run(void **state)
+{
+    static const char diverged[] =
+        "{\"event\":\"start\",\"step\":0,\"settings\":{\"mel_loss_weight\":\"2\",\"seed\":\"5\"}}\n"
+        "{\"event\":\"step\",\"step\":20,\"loss\":3e9,\"mel\":1e9}\n"
+        "{\"event\":\"diverged\",\"step\":48,\"loss\":5e12,\"lowest_loss\":5.3}\n"
+        "{\"event\":\"end\",\"step\":48,\"text\":\"error\"}\n",
+                      again[] =
+                          "{\"event\":\"start\",\"step\":0,\"settings\":{\"mel_loss_weight\":\"0.5\"}}\n";
+    Folder folder = folder_make();
+    const char *path = folder_file(&folder, "log.jsonl");
+    VoiceFacts f;
+    voice_facts_clear(&f);
+    file_put(path, diverged, sizeof diverged - 1);
+    assert_int_equal(voice_facts_from_log(&f, path, NULL), 0);
+    assert_int_equal(f.diverged.step, 48);
+    assert_int_equal(f.ended, 0); /* an error is no end */
+    assert_true(f.diverged.loss == 5e12 && f.diverged_from == 5.3);
+    assert_true(f.weight[TERM_MEL] == 2 && isnan(f.weight[TERM_ALIGN]));
+    only(&f, VOICE_LOSS);
+    Buf both = {0};
+    buf_str(&both, diverged);
+    buf_str(&both, again);
+    file_put(path, both.data, both.size);
+    assert_int_equal(voice_facts_from_log(&f, path, NULL), 0);
+    assert_int_equal(f.diverged.step, -1);
+    assert_int_equal(f.train_count, 0);
+    assert_true(f.weight[TERM_MEL] == 0.5);
+    nothing(&f);
+    buf_free(&both);
+    voice_facts_free(&f);
+    folder_remove(&folder);
+}
+
 static void open_corpus(Corpus *c, Config *cfg, Split split)
 {
     Err err = {0};
@@ -489,14 +581,15 @@ static void test_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy),    cmocka_unit_test(test_overfitting),
-        cmocka_unit_test(test_loss),       cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_durations),  cmocka_unit_test(test_pitch),
-        cmocka_unit_test(test_recordings), cmocka_unit_test(test_sample_rate),
-        cmocka_unit_test(test_words),      cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_order),      cmocka_unit_test(test_no_praise),
-        cmocka_unit_test(test_log),        cmocka_unit_test(test_other_texts),
-        cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_healthy),     cmocka_unit_test(test_overfitting),
+        cmocka_unit_test(test_divergence),  cmocka_unit_test(test_stopped_by_the_guard),
+        cmocka_unit_test(test_stuck),       cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_durations),   cmocka_unit_test(test_pitch),
+        cmocka_unit_test(test_recordings),  cmocka_unit_test(test_sample_rate),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_order),       cmocka_unit_test(test_no_praise),
+        cmocka_unit_test(test_log),         cmocka_unit_test(test_log_of_a_diverged_run),
+        cmocka_unit_test(test_other_texts), cmocka_unit_test(test_corpus),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

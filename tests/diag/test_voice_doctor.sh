@@ -29,6 +29,24 @@ make_run "$dir/unheard" 0 0.4 ""
 make_run "$dir/overfitted" 0.1 0.4 30
 make_run "$dir/deaf" 0 0.003 450
 
+# Stopped by the guard at a learning rate of 1, before a validation and without a checkpoint: as `train` writes it, a line or none.
+mkdir "$dir/diverged" "$dir/unlogged"
+{
+    echo '{"event":"start","step":0,"total_steps":300,"settings":{"mel_loss_weight":"1","align_loss_weight":"1"}}'
+    echo '{"event":"step","step":50,"loss":5e12,"mel":9.5,"align":0.2,"lr":0.25,"skipped":14}'
+} >"$dir/diverged/log.jsonl"
+{
+    echo '{"event":"start","step":0,"total_steps":300}'
+    echo '{"event":"diverged","step":48,"skipped_in_a_row":20,"loss":5e12,"lowest_loss":5.3}'
+    echo '{"event":"end","step":48,"text":"error"}'
+} >"$dir/unlogged/log.jsonl"
+
+ends_with diverged_is_a_finding 1 "$bin" diagnose "$dir/diverged"
+log_has diverged_is_named '1\. loss: The training has diverged: the loss is 5e\+12 at step 50, far above .* rate was 0\.25'
+ends_with stop_of_the_guard_is_a_finding 1 "$bin" diagnose "$dir/unlogged"
+log_has stop_of_the_guard_is_named '1\. loss: .* at step 48, having been 5\.3 at its lowest; the run was stopped there'
+log_lacks alignment_is_not_blamed 'alignment:'
+
 ends_with sound_run_has_no_finding 0 "$bin" diagnose "$dir/sound"
 log_has words_are_shown '6\.0 % of 500 words were heard wrong, of the recordings 5\.0 %'
 ends_with log_alone_is_enough 0 "$bin" diagnose "$dir/unheard/log.jsonl"

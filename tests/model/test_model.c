@@ -304,16 +304,6 @@ static void golden_open(Golden *g, const char *path)
     assert_int_equal(pass_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
 }
 
-static double relative(const float *ours, const float *theirs, int64_t n)
-{
-    double d = 0, size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        d += pow((double)ours[i] - (double)theirs[i], 2);
-        size += pow((double)theirs[i], 2);
-    }
-    return sqrt(d) / (sqrt(size) + 1e-12);
-}
-
 static void compare_with_pytorch(const char *path)
 {
     Golden g;
@@ -337,7 +327,7 @@ static void compare_with_pytorch(const char *path)
         float *grad = (float *)t->m.grads + p->offset;
         for (int64_t k = 0; k < p->count; k++)
             grad[k] /= (float)frames;
-        double d = relative(grad, golden(&g, "grad.", p->name)->data, p->count);
+        double d = test_relative(grad, golden(&g, "grad.", p->name)->data, p->count);
         if (d > worst)
             worst = d, name = p->name;
         if (d > 1e-4)

@@ -105,16 +105,6 @@ static const TensorView *golden(const SafeTensors *f, const char *prefix, const 
     return v;
 }
 
-static double relative(const float *ours, const float *theirs, int64_t n)
-{
-    double d = 0, size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        d += pow((double)ours[i] - (double)theirs[i], 2);
-        size += pow((double)theirs[i], 2);
-    }
-    return sqrt(d) / (sqrt(size) + 1e-12);
-}
-
 static void compare_with_pytorch(void **state)
 {
     static const char path[] = "tests/golden/vocoder.safetensors";
@@ -150,8 +140,8 @@ static void compare_with_pytorch(void **state)
     pass_output(t.run, &out);
     const int64_t samples = (int64_t)(t.in.M - 1) * t.cfg.hop_length;
     const float *wave = golden(&f, "", "out.wave")->data;
-    double sound = relative(out.wave, wave, samples);
-    sound = fmax(sound, relative((const float *)out.wave + 2 * samples, wave + samples, samples));
+    double sound = test_relative(out.wave, wave, samples);
+    sound = fmax(sound, test_relative((const float *)out.wave + 2 * samples, wave + samples, samples));
     if (!(sound < 2e-5))
         fail_msg("the sound differs from PyTorch's by %.3g of its size", sound);
     for (int i = 0; i < t.m.params.count; i++) {
@@ -159,7 +149,7 @@ static void compare_with_pytorch(void **state)
         float *grad = (float *)t.m.grads + p->offset;
         for (int64_t k = 0; k < p->count; k++)
             grad[k] /= (float)frames;
-        double d = relative(grad, golden(&f, "grad.", p->name)->data, p->count);
+        double d = test_relative(grad, golden(&f, "grad.", p->name)->data, p->count);
         worst = fmax(worst, d);
         if (d > 1e-3)
             fail_msg("gradient of %s: relative difference %.3g from PyTorch's", p->name, d);

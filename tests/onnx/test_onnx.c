@@ -104,7 +104,7 @@ static void a_graph_is_these_bytes(void **state)
     graph_output(&g, "y", ELEMENT_FLOAT, "1,n", graph_add(&g, "Add", x, x));
     assert_int_equal(graph_write(&g, at("a.onnx"), &err), 0);
     graph_close(&g);
-    Buf b = read_file(at("a.onnx"));
+    Buf b = file_bytes(at("a.onnx"));
     assert_true(b.size > sizeof head);
     assert_memory_equal(b.data, head, sizeof head - 1);
     /* The graph is the rest of the file. */
@@ -168,7 +168,7 @@ static void the_same_voice_gives_the_same_bytes(void **state)
             assert_int_equal(json_integer_value(json_object_get(o, "bytes")), size_of(files[k]));
             json_decref(o);
         }
-        Buf a = read_file(files[0]), b = read_file(files[1]);
+        Buf a = file_bytes(files[0]), b = file_bytes(files[1]);
         assert_int_equal(a.size, b.size);
         assert_memory_equal(a.data, b.data, a.size);
         buf_free(&a);
@@ -194,7 +194,7 @@ static void what_others_have_to_know_is_inside(void **state)
     json_decref(run_json(ARGS("export", "--checkpoint", BASE, "--output", file, "--licence", "CC0-1.0",
                               "--note", "of a test", "--json"),
                          NULL));
-    Buf b = read_file(file);
+    Buf b = file_bytes(file);
     expect_inside(&b, "format", "myxtts-onnx-1");
     expect_inside(&b, "licence", "CC0-1.0");
     expect_inside(&b, "note", "of a test");
@@ -207,7 +207,7 @@ static void what_others_have_to_know_is_inside(void **state)
     buf_free(&b);
     /* Without an own one it has that of the voice. */
     json_decref(run_json(ARGS("export", "--checkpoint", BASE, "--output", file, "--json"), NULL));
-    b = read_file(file);
+    b = file_bytes(file);
     assert_non_null(memmem(b.data, b.size, "Carnegie Mellon University", 26));
     buf_free(&b);
 }
@@ -246,7 +246,7 @@ static void without_a_vocoder_there_is_none(void **state)
 static void the_file_of_somebody_else_stays(void **state)
 {
     const char *file = at("theirs.onnx");
-    write_file(file, "\x08\x07\x12\x07pytorch", 11);
+    file_put(file, "\x08\x07\x12\x07pytorch", 11);
     expect_failure(2, ARGS("export", "--checkpoint", BASE, "--output", file),
                    WORDS("theirs.onnx", "is not an exported voice", "--overwrite"), NULL);
     assert_int_equal(size_of(file), 11);

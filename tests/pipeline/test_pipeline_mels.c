@@ -64,16 +64,7 @@ static void write_mels(const char *more, Hash128 settings)
 static int setup(void **state)
 {
     setup_corpora(state);
-    Config cfg;
-    Log log;
-    Err err = {0};
-    PrepareReport report = {0};
-    pipeline_config(&cfg, VOCODER);
-    log_init(&log, LOG_ERROR);
-    if (prepare_run(&cfg, &(PrepareOptions){.audio = 1}, &report, &log, &err))
-        fail_msg("%s", err.msg);
-    prepare_report_free(&report);
-    config_close(&cfg);
+    prepare_samples(VOCODER);
     write_mels(VOCODER, floats);
     write_mels(VOCODER HALVES, halves);
     return 0;

@@ -16,18 +16,7 @@
 static int setup(void **state)
 {
     setup_corpora(state);
-    Config cfg;
-    Log log;
-    Err err = {0};
-    PrepareReport report = {0};
-    pipeline_config(&cfg, VOCODER);
-    log_init(&log, LOG_ERROR);
-    if (prepare_run(&cfg, &(PrepareOptions){.audio = 1}, &report, &log, &err))
-        fail_msg("%s", err.msg);
-    assert_int_equal(report.accepted, CLIPS);
-    assert_int_equal(report.audio.built, CLIPS);
-    prepare_report_free(&report);
-    config_close(&cfg);
+    prepare_samples(VOCODER);
     return 0;
 }
 

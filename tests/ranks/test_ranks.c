@@ -28,18 +28,6 @@ typedef struct Job {
     char text[1 << 16];
 } Job;
 
-/* A port that is free, and the one before it, which torchrun would have. */
-static int free_port(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t size = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&a, size) == 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
-    close(fd);
-    return ntohs(a.sin_port);
-}
-
 static void set_number(const char *name, int value)
 {
     char text[16];

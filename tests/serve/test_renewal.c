@@ -4,29 +4,10 @@
 #include "support/folder_testing.h"
 #include "support/http_testing.h"
 
-static struct {
-    Corpus *c;
-    char run[256];
-} lab;
+static ServeLab lab;
 
-#define LONG_TEXT "old hill. green hill. old stone, green stone. the hill is old. the stone is green. "
-
-static int setup_lab(void **state)
-{
-    void *made = NULL;
-    if (corpus_setup(&made))
-        return -1;
-    lab.c = made;
-    snprintf(lab.run, sizeof lab.run, "%s/run", lab.c->root);
-    make_served_voice(lab.c, lab.run);
-    return 0;
-}
-
-static int teardown_lab(void **state)
-{
-    void *made = lab.c;
-    return corpus_teardown(&made);
-}
+static int setup_lab(void **state) { return serve_lab_open(&lab); }
+static int teardown_lab(void **state) { return serve_lab_close(&lab); }
 
 enum { MOST_QUESTIONS = 2000 }; /* 0.05 s apart, until a change must have been noticed */
 
@@ -137,7 +118,7 @@ static void a_file_that_changes_is_taken_over_when_it_is_whole(void **state)
     assert_int_equal(rename(paths[1], changing.path), 0);
     speaks(1, 0);
     /* One that is no voice at all. */
-    write_file(changing.path, "nothing", 7);
+    file_put(changing.path, "nothing", 7);
     is_current(0);
     speaks(1, 1);
     serve_drain(&changing.server);
@@ -175,7 +156,7 @@ static void a_vocoder_that_comes_later_is_taken_over(void **state)
     assert_int_equal(file_make_dirs(run, NULL), 0);
     for (int i = 0; i < 2; i++) {
         Buf file = file_bytes(path_of(lab.run, files[i]));
-        write_file(path_of(run, files[i]), file.data, file.size);
+        file_put(path_of(run, files[i]), file.data, file.size);
         buf_free(&file);
         if (i == 0) {
             serve_start(&changing.server, ARGS("--checkpoint", run));

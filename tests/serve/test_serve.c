@@ -10,38 +10,28 @@
 
 #include "base/base64.h"
 
-static struct {
-    Corpus *c;
-    char run[256];
-    ServeRun server;
-} lab;
-
-#define LONG_TEXT "old hill. green hill. old stone, green stone. the hill is old. the stone is green. "
+static ServeLab lab;
+static ServeRun server;
 
 static int setup_lab(void **state)
 {
-    void *made = NULL;
-    if (corpus_setup(&made))
+    if (serve_lab_open(&lab))
         return -1;
-    lab.c = made;
-    snprintf(lab.run, sizeof lab.run, "%s/run", lab.c->root);
-    make_served_voice(lab.c, lab.run);
     json_decref(run_json(ARGS("export", "--checkpoint", lab.run, "--output",
                               path_of(lab.c->root, "small.safetensors"), "--precision", "float32", "--json"),
                          NULL));
-    serve_start(&lab.server, ARGS("--checkpoint", lab.run, path_of(lab.c->root, "small.safetensors"),
-                                  "--max-text", "2000", "--max-upload", "0.1", "--max-wait", "3600"));
+    serve_start(&server, ARGS("--checkpoint", lab.run, path_of(lab.c->root, "small.safetensors"),
+                              "--max-text", "2000", "--max-upload", "0.1", "--max-wait", "3600"));
     return 0;
 }
 
 static int teardown_lab(void **state)
 {
-    void *made = lab.c;
-    serve_stop(&lab.server);
-    return corpus_teardown(&made);
+    serve_stop(&server);
+    return serve_lab_close(&lab);
 }
 
-static int port(void) { return lab.server.port; }
+static int port(void) { return server.port; }
 
 static json_t *get_json(const char *path)
 {
@@ -239,7 +229,7 @@ static void a_recording_lends_its_voice(void **state)
 {
     size_t size;
     const char *clip = clip_path(lab.c, 3);
-    Buf file = read_file(clip), json = {0}, expected = synth("green hill", "--reference", clip);
+    Buf file = file_bytes(clip), json = {0}, expected = synth("green hill", "--reference", clip);
     Reply r;
     buf_str(&json, "{\"input\":\"green hill\",\"response_format\":\"wav\",\"reference\":\"");
     base64_encode(&json, file.data, file.size);
@@ -551,8 +541,8 @@ static void an_open_door_needs_a_key(void **state)
 {
     const char *key = path_of(lab.c->root, "key"), *weak = path_of(lab.c->root, "weak");
     static const char token[] = "a-key-of-sixteen-or-more\n";
-    write_file(key, token, sizeof token - 1);
-    write_file(weak, "short", 5);
+    file_put(key, token, sizeof token - 1);
+    file_put(weak, "short", 5);
     expect_failure(2, ARGS("serve", lab.run, "--listen", "0.0.0.0:0"), WORDS("--token-file"), NULL);
     expect_failure(2, ARGS("serve", lab.run, "--listen", "[::]:0"), WORDS("--token-file"), NULL);
     expect_failure(2, ARGS("serve", lab.run, "--token-file", weak), WORDS("5 characters"), NULL);

@@ -6,29 +6,10 @@
 
 #include <sys/resource.h>
 
-static struct {
-    Corpus *c;
-    char run[256];
-} lab;
+static ServeLab lab;
 
-#define LONG_TEXT "old hill. green hill. old stone, green stone. the hill is old. the stone is green. "
-
-static int setup_lab(void **state)
-{
-    void *made = NULL;
-    if (corpus_setup(&made))
-        return -1;
-    lab.c = made;
-    snprintf(lab.run, sizeof lab.run, "%s/run", lab.c->root);
-    make_served_voice(lab.c, lab.run);
-    return 0;
-}
-
-static int teardown_lab(void **state)
-{
-    void *made = lab.c;
-    return corpus_teardown(&made);
-}
+static int setup_lab(void **state) { return serve_lab_open(&lab); }
+static int teardown_lab(void **state) { return serve_lab_close(&lab); }
 
 /* Nobody listens before all have asked. Returns how many were refused. */
 static int refuses(const char *option, const char *most)

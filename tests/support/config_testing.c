@@ -35,3 +35,25 @@ void assert_value(const Config *cfg, const char *key, const char *value, const c
     if (origin)
         assert_string_equal(row.origin, origin);
 }
+
+void load_options(Config *cfg, char *text)
+{
+    enum { MOST = 160 };
+    char *argv[MOST], *save = NULL;
+    int argc = 0;
+    Err err = {0};
+    for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+        assert_true(argc < MOST);
+        argv[argc++] = w;
+    }
+    for (int i = 0; i + 1 < argc; i += 2)
+        for (int k = i + 2; k + 1 < argc; k += 2)
+            if (strcmp(argv[i], argv[k]) == 0) {
+                memmove(argv + i, argv + i + 2, (size_t)(argc - i - 2) * sizeof *argv);
+                argc -= 2;
+                i -= 2;
+                break;
+            }
+    if (config_load(cfg, NULL, argc, argv, &err))
+        fail_msg("%s", err.msg);
+}

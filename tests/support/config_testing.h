@@ -15,4 +15,8 @@ void must_load(Config *cfg, const char *yaml);
 void row_of(const Config *cfg, const char *key, ConfigRow *row);
 void assert_value(const Config *cfg, const char *key, const char *value, const char *origin);
 
+/* Options in one string, separated by blanks, which it is cut up at; of a key that is given twice the last
+ * one stands. Loads or fails the test. */
+void load_options(Config *cfg, char *text);
+
 #endif

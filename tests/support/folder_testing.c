@@ -1,6 +1,10 @@
 /* folder_testing.c - see folder_testing.h. */
 #include "folder_testing.h"
 
+#include <errno.h>
+
+#include "long_tests.h"
+
 Folder folder_make(void)
 {
     Folder f;
@@ -49,17 +53,17 @@ Buf file_bytes(const char *path)
 {
     Buf b = {0};
     Err err = {0};
-    if (file_read(&b, path, (size_t)1 << 30, &err))
+    if (file_read(&b, path, (size_t)1 << 32, &err))
         fail_msg("%s", err.msg);
+    buf_add(&b, "", 0); /* no NULL where it is empty */
     return b;
 }
 
 void file_put(const char *path, const void *p, size_t n)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0 || write(fd, p, n) != (ssize_t)n)
-        fail_msg("cannot write %s", path);
-    close(fd);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(p, 1, n, f) != n || fclose(f))
+        fail_msg("cannot write %s: %s", path, strerror(errno));
 }
 
 void file_put_byte(const char *path, uint64_t at, uint8_t byte)
@@ -96,4 +100,31 @@ void assert_folders_equal(const Folder *a, const Folder *b)
         buf_free(&x);
         buf_free(&y);
     }
+}
+
+const char *fault_library(void)
+{
+    static char path[512], full[4096];
+    const char *set = getenv("MYXTTS_FAULTS"), *out = getenv("MYXTTS_OUT");
+    snprintf(path, sizeof path, "%s", set ? set : "");
+    if (!set)
+        snprintf(path, sizeof path, "%s/tests/faults.so", out ? out : "build");
+    if (!SANITIZED && realpath(path, full))
+        return full;
+    print_message("SKIPPED: the fault library is not there, or does not go with a sanitizer\n");
+    return NULL;
+}
+
+static ssize_t add_to_buf(void *cookie, const char *p, size_t n)
+{
+    buf_add(cookie, p, n);
+    return (ssize_t)n;
+}
+
+FILE *buf_stream(Buf *b)
+{
+    FILE *f = fopencookie(b, "w", (cookie_io_functions_t){.write = add_to_buf});
+    assert_non_null(f);
+    setvbuf(f, NULL, _IONBF, 0);
+    return f;
 }

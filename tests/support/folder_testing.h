@@ -44,4 +44,11 @@ void folder_copy(const Folder *to, const Folder *from);
 /* The same names with the same bytes. */
 void assert_folders_equal(const Folder *a, const Folder *b);
 
+/* The library that makes calls fail (tests/support/faults_preload.c); NULL where it is not there or does not
+ * go with a sanitizer, which is said. */
+const char *fault_library(void);
+
+/* What is written to it, a log for one, is in the buffer at once. */
+FILE *buf_stream(Buf *b);
+
 #endif

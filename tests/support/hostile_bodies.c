@@ -190,7 +190,7 @@ void reference_of_noise(void)
 
 void reference_damaged(void)
 {
-    Buf file = read_file(clip_path(hostile.c, (int)below(10)));
+    Buf file = file_bytes(clip_path(hostile.c, (int)below(10)));
     const size_t from = below(2) ? 0 : 44, to = from ? file.size : 60; /* its header, or its samples */
     for (size_t k = 1 + below(20); k; k--)
         file.data[from + below(to - from)] = (char)below(256);

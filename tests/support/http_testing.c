@@ -63,6 +63,23 @@ void make_served_voice(Corpus *c, const char *run)
     write_vocoder(path_of(vocoder, "step-00000007.safetensors"), SMALL, NULL);
 }
 
+int serve_lab_open(ServeLab *l)
+{
+    void *made = NULL;
+    if (corpus_setup(&made))
+        return -1;
+    l->c = made;
+    snprintf(l->run, sizeof l->run, "%s/run", l->c->root);
+    make_served_voice(l->c, l->run);
+    return 0;
+}
+
+int serve_lab_close(ServeLab *l)
+{
+    void *made = l->c;
+    return corpus_teardown(&made);
+}
+
 /* ---- the client ---- */
 
 int dial(int port)

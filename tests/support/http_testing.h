@@ -23,6 +23,15 @@ void serve_stop(ServeRun *s);
 /* A voice of a few steps with a vocoder nobody has trained: RUN, RUN/vocoder. */
 void make_served_voice(Corpus *c, const char *run);
 
+typedef struct ServeLab {
+    Corpus *c;
+    char run[256]; /* a served voice in it */
+} ServeLab;
+int serve_lab_open(ServeLab *l); /* for a group's setup: 0, or -1 */
+int serve_lab_close(ServeLab *l);
+
+#define LONG_TEXT "old hill. green hill. old stone, green stone. the hill is old. the stone is green. "
+
 /* ---- the client ---- */
 
 typedef struct Reply {

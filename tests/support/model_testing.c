@@ -263,3 +263,13 @@ void test_gradients(TestModel *t, int each, double h, TestLoss loss)
     printf("%d gradients of the whole network in double: worst relative difference %.1e\n", checked, worst);
     free(grads);
 }
+
+double test_relative(const float *ours, const float *theirs, int64_t n)
+{
+    double d = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        d += pow((double)ours[i] - (double)theirs[i], 2);
+        size += pow((double)theirs[i], 2);
+    }
+    return sqrt(d) / (sqrt(size) + 1e-12);
+}

@@ -53,6 +53,8 @@ void test_gradients(TestModel *t, int each, double h, TestLoss loss);
 /* A backward pass says of every gradient once that it is final (Model.final), and does not change it
  * afterwards. A network in float, its weights and batch set. Returns the number of ranges. */
 int test_finals(TestModel *t);
+/* The distance of ours from theirs, for each unit of the length of theirs. */
+double test_relative(const float *ours, const float *theirs, int64_t n);
 void test_model_close(TestModel *t);
 
 #endif

@@ -1,6 +1,8 @@
 /* pipeline_testing.c - see pipeline_testing.h. */
 #include "pipeline_testing.h"
 
+#include "config_testing.h"
+
 #include "wav_testing.h"
 
 Corpora corpora;
@@ -51,36 +53,19 @@ void pipeline_config(Config *cfg, const char *more)
         "--use-phonemes false --text-cleaners basic --min-audio-length 0.05 --val-split 0 --batch-size 8 "
         "--enable-multispeaker true --num-workers 2 --data-gpu cpu --model-gpu cpu "
         "--preprocessing-mode precompute --seed 7 --n-mels 20 --length-buckets 3";
-    char text[4000], *argv[MOST_OPTIONS], *save = NULL;
-    int argc = 0;
-    Err err = {0};
+    char text[4000];
     int n = snprintf(text, sizeof text, "--data-path %s --cache-dir %s %s %s", corpora.data, corpora.cache,
                      base, more);
     assert_true(n > 0 && (size_t)n < sizeof text);
-    for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
-        assert_true(argc < MOST_OPTIONS);
-        argv[argc++] = w;
-    }
-    /* a key may be given once: the last one stands */
-    for (int i = 0; i + 1 < argc; i += 2)
-        for (int k = i + 2; k + 1 < argc; k += 2)
-            if (strcmp(argv[i], argv[k]) == 0) {
-                memmove(argv + i, argv + i + 2, (size_t)(argc - i - 2) * sizeof *argv);
-                argc -= 2;
-                i -= 2;
-                break;
-            }
-    if (config_load(cfg, NULL, argc, argv, &err))
-        fail_msg("%s", err.msg);
+    load_options(cfg, text);
 }
 
-void prepare_caches(const char *more)
+static void prepare(const char *more, PrepareOptions o)
 {
     Config cfg;
     Log log;
     Err err = {0};
     PrepareReport report = {0};
-    PrepareOptions o = {.text = 1, .mel = 1};
     pipeline_config(&cfg, more);
     log_init(&log, LOG_ERROR);
     if (prepare_run(&cfg, &o, &report, &log, &err))
@@ -89,6 +74,9 @@ void prepare_caches(const char *more)
     prepare_report_free(&report);
     config_close(&cfg);
 }
+
+void prepare_caches(const char *more) { prepare(more, (PrepareOptions){.text = 1, .mel = 1}); }
+void prepare_samples(const char *more) { prepare(more, (PrepareOptions){.audio = 1}); }
 
 int setup_corpora(void **state)
 {

@@ -40,6 +40,7 @@ void pipeline_config(Config *cfg, const char *more);
 
 /* Builds the caches for these settings. Only while the process has no other thread. */
 void prepare_caches(const char *more);
+void prepare_samples(const char *more); /* of a vocoder's clips */
 int setup_corpora(void **state);
 int teardown_corpora(void **state);
 

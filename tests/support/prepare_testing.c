@@ -20,13 +20,6 @@ const char *path_of(const char *dir, const char *name)
     return out;
 }
 
-void write_file(const char *path, const void *p, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    if (!f || fwrite(p, 1, n, f) != n || fclose(f))
-        fail_msg("cannot write %s: %s", path, strerror(errno));
-}
-
 void remove_folder(const char *path)
 {
     char command[1100];
@@ -65,7 +58,7 @@ void write_wav(const char *path, int kind, double seconds, int rate, int channel
 {
     size_t size;
     uint8_t *bytes = make_wav(&size, kind, seconds, rate, channels);
-    write_file(path, bytes, size);
+    file_put(path, bytes, size);
     free(bytes);
 }
 
@@ -336,14 +329,14 @@ int64_t number_at(const json_t *o, const char *first, const char *second)
 
 int is_kept(const struct dirent *f) { return f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0; }
 
-Buf read_file(const char *path)
+void same_bytes(const char *a, const char *b, int expected)
 {
-    Buf b = {0};
-    Err err = {0};
-    if (file_read(&b, path, (size_t)1 << 32, &err))
-        fail_msg("%s", err.msg);
-    buf_add(&b, "", 0);
-    return b;
+    Buf x = file_bytes(a), y = file_bytes(b);
+    int same = x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
+    buf_free(&x);
+    buf_free(&y);
+    if (same != expected)
+        fail_msg("%s and %s are %s", a, b, same ? "the same" : "different");
 }
 
 void assert_same_folders(const char *a, const char *b)
@@ -367,7 +360,7 @@ void assert_same_folders(const char *a, const char *b)
             free(y[i]);
             continue;
         }
-        Buf f = read_file(path_of(a, p)), g = read_file(path_of(b, q));
+        Buf f = file_bytes(path_of(a, p)), g = file_bytes(path_of(b, q));
         size_t same = 0;
         while (same < f.size && same < g.size && f.data[same] == g.data[same])
             same++;
@@ -411,7 +404,7 @@ void assert_same_caches(const char *a, const char *b)
 {
     assert_same_stores(a, b, TEXT_STORE);
     assert_same_stores(a, b, MEL_STORE);
-    Buf x = read_file(path_of(a, "rejected.tsv")), y = read_file(path_of(b, "rejected.tsv"));
+    Buf x = file_bytes(path_of(a, "rejected.tsv")), y = file_bytes(path_of(b, "rejected.tsv"));
     assert_string_equal(x.data, y.data);
     buf_free(&x);
     buf_free(&y);

@@ -34,6 +34,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cache/features.h"
+#include "folder_testing.h"
 #include "long_tests.h"
 
 #define MAX_ARGS 64
@@ -53,7 +54,6 @@ typedef struct Corpus {
 /* ---- files ---- */
 
 const char *path_of(const char *dir, const char *name); /* valid until the 64th call from now */
-void write_file(const char *path, const void *p, size_t n);
 void remove_folder(const char *path);
 void copy_folder(const char *from, const char *to); /* to must not be there */
 
@@ -140,7 +140,8 @@ int64_t number_at(const json_t *o, const char *first, const char *second);
 
 int is_kept(const struct dirent *f);
 
-Buf read_file(const char *path);
+/* Two files; expected: 1 the same, 0 different. */
+void same_bytes(const char *a, const char *b, int expected);
 
 /* Every file of both folders (but the lock): the same names, the same bytes. */
 void assert_same_folders(const char *a, const char *b);

@@ -9,6 +9,7 @@
  *   lanes                two threads sum and gather at once */
 #include "rank_worker.h"
 
+#include <arpa/inet.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/bf16.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/rng.h"
@@ -327,4 +329,15 @@ int rank_worker(int argc, char **argv)
     ranks_close(r);
     fflush(stdout);
     return rc < 0 ? err_exit_code(rc) : rc;
+}
+
+int free_port(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    socklen_t size = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT(fd >= 0 && bind(fd, (struct sockaddr *)&a, size) == 0 &&
+           getsockname(fd, (struct sockaddr *)&a, &size) == 0);
+    close(fd);
+    return ntohs(a.sin_port);
 }

@@ -6,4 +6,7 @@
  * wrong; 3: as the program would end. */
 int rank_worker(int argc, char **argv);
 
+/* A port that nobody has: the system chose it for a socket that is closed again. */
+int free_port(void);
+
 #endif

@@ -31,7 +31,7 @@ void make_voice_corpus(Corpus *c)
                              : "چارلی");
     }
     assert_int_equal(fclose(f), 0);
-    write_file(path_of(c->root, "voice.yaml"), small_voice, strlen(small_voice));
+    file_put(path_of(c->root, "voice.yaml"), small_voice, strlen(small_voice));
 }
 
 void train_start(Run *r, const Corpus *c, const char *folder, int steps, int save, const char *const *more,
@@ -60,19 +60,6 @@ void train_to_end(const Corpus *c, const char *folder, int steps, int save, cons
     if (r.code != code)
         fail_msg("exit code %d where %d was expected: %s", r.code, code, (const char *)r.stderr_text.data);
     run_free(&r);
-}
-
-const char *fault_library(void)
-{
-    static char path[512], full[4096];
-    const char *set = getenv("MYXTTS_FAULTS"), *out = getenv("MYXTTS_OUT");
-    snprintf(path, sizeof path, "%s", set ? set : "");
-    if (!set)
-        snprintf(path, sizeof path, "%s/tests/faults.so", out ? out : "build");
-    if (!SANITIZED && realpath(path, full))
-        return full;
-    print_message("SKIPPED: the fault library is not there, or does not go with a sanitizer\n");
-    return NULL;
 }
 
 void wait_for(Run *r, const char *text)

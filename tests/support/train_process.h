@@ -17,10 +17,6 @@ void train_start(Run *r, const Corpus *c, const char *folder, int steps, int sav
 void train_to_end(const Corpus *c, const char *folder, int steps, int save, const char *const *more,
                   int code);
 
-/* The library that makes calls fail (tests/support/faults_preload.c); NULL where it is not there or does not
- * go with a sanitizer, which is said. */
-const char *fault_library(void);
-
 /* Reads stderr until it holds the text; fails when the process ends before. */
 void wait_for(Run *r, const char *text);
 

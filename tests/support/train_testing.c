@@ -1,6 +1,8 @@
 /* train_testing.c - see train_testing.h. */
 #include "train_testing.h"
 
+#include "config_testing.h"
+
 #include "cmd/work/from_voice.h"
 #include "wav_testing.h"
 
@@ -26,26 +28,11 @@ void write_tone(const char *path, int kind, double seconds) { write_sweep(path, 
 
 void lab_config(Config *cfg, const char *checkpoints, const char *more)
 {
-    char text[6000], *argv[MOST_OPTIONS], *save = NULL;
-    int argc = 0;
-    Err err = {0};
+    char text[6000];
     int n = snprintf(text, sizeof text, "--data-path %s --cache-dir %s --checkpoint-dir %s %s %s", lab.data,
                      lab.cache, checkpoints ? checkpoints : "unused", small_voice, more);
     assert_true(n > 0 && (size_t)n < sizeof text);
-    for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
-        assert_true(argc < MOST_OPTIONS);
-        argv[argc++] = w;
-    }
-    for (int i = 0; i + 1 < argc; i += 2) /* a key may be given once: the last one stands */
-        for (int k = i + 2; k + 1 < argc; k += 2)
-            if (strcmp(argv[i], argv[k]) == 0) {
-                memmove(argv + i, argv + i + 2, (size_t)(argc - i - 2) * sizeof *argv);
-                argc -= 2;
-                i -= 2;
-                break;
-            }
-    if (config_load(cfg, NULL, argc, argv, &err))
-        fail_msg("%s", err.msg);
+    load_options(cfg, text);
 }
 
 int setup_lab(void **state)

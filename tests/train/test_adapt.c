@@ -70,7 +70,7 @@ static int setup_lab(void **state)
     lab.c = made;
     make_voice_corpus(lab.c);
     make_person();
-    write_file(at("sound.yaml"), sound_yaml, strlen(sound_yaml));
+    file_put(at("sound.yaml"), sound_yaml, strlen(sound_yaml));
     snprintf(lab.run, sizeof lab.run, "%s/run", lab.c->root);
     train_to_end(lab.c, lab.run, 20, 20,
                  LIST("--val-split", "0", "--network", "both", "--vocoder-dim", "16", "--vocoder-layers", "1",

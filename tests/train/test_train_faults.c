@@ -157,7 +157,7 @@ static void failing_calls(void **state)
     }
     run_free(&r);
     compare_checkpoints(step_file(whole, 12), step_file(folder, 12), NULL);
-    Buf text = read_file(count_path);
+    Buf text = file_bytes(count_path);
     int tries = is_long() ? 60 : 7;
     Rng rng;
     uint64_t seed = (uint64_t)getpid();

@@ -1,12 +1,10 @@
 /* test_train_languages.c - a training on two languages, as a process: the same letters are slow in one and
  * quick in the other, and each speaker speaks both. Resuming, ranks, export, a third language, files from
  * before voices knew their languages. */
-#include <arpa/inet.h>
 #include <math.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "audio/wav.h"
+#include "support/rank_worker.h"
 #include "support/train_process.h"
 #include "support/voice_testing.h"
 
@@ -197,17 +195,6 @@ static void given_weights_keep_their_languages(void **state)
 }
 
 /* ---- ranks ---- */
-
-static int free_port(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    close(fd);
-    return ntohs(a.sin_port);
-}
 
 /* Begun with weights whose languages have another order than those of the texts: rank 0 tells the others. */
 static void ranks_number_their_languages_alike(void **state)

@@ -149,8 +149,7 @@ static void random_moments(void **state)
     while (t.moments < wanted) {
         disturbed_run(c, folder, whole, seconds, wanted, &rng, seed, &t);
         mkdir(folder, 0777); /* a kill may have come before the run made it */
-        write_file(path_of(folder, "loss.png.tmp3999999"), "torn",
-                   4); /* as if a picture had been on its way */
+        file_put(path_of(folder, "loss.png.tmp3999999"), "torn", 4); /* as if a picture had been on its way */
         train_to_end(c, folder, STEPS, 50, NULL, 0);
         compare_checkpoints(step_file(whole, STEPS), step_file(folder, STEPS), NULL);
         assert_tidy(folder);
@@ -225,7 +224,7 @@ static void full_disk_at_every_write(void **state)
         skip();
     }
     run_free(&r);
-    Buf text = read_file(count_path);
+    Buf text = file_bytes(count_path);
     const char *line = strstr((const char *)text.data, "WRITE ");
     assert_non_null(line);
     const long writes = atol(line + 6), every = is_long() ? 1 : writes / 6;

@@ -138,7 +138,7 @@ static void closed_descriptors(void **state)
     int n = scandir(folder, &list, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         if (list[i]->d_name[0] != '.') {
-            Buf text = read_file(path_of(folder, list[i]->d_name));
+            Buf text = file_bytes(path_of(folder, list[i]->d_name));
             if (memmem(text.data, text.size, "training on", 11) || memmem(text.data, text.size, "  step ", 7))
                 fail_msg("messages were written into %s", list[i]->d_name);
             buf_free(&text);

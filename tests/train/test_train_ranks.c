@@ -1,11 +1,9 @@
 /* test_train_ranks.c - `myxtts train` as several ranks: they learn what one process learns, go on at any
  * number of ranks, and all end when one does. Ranks are started with the variables of torchrun; once with
  * mpirun. MYXTTS_LONG=1: 100 steps, 40 kills, 100 faults. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <time.h>
 
+#include "support/rank_worker.h"
 #include "support/train_process.h"
 
 #define MOST_RANKS 8
@@ -19,18 +17,6 @@ typedef struct Job {
     int count;
     Run ranks[MOST_RANKS];
 } Job;
-
-/* A port that nobody has: the system chose it for a socket that is closed again. */
-static int free_port(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    close(fd);
-    return ntohs(a.sin_port);
-}
 
 /* odd: options of odd_rank in place of `more`. trace: folder of MYXTTS_TRACE_CLIPS. All may be NULL. */
 static void job_start(Job *j, int count, const Corpus *c, const char *folder, int steps, int save,
@@ -529,7 +515,7 @@ static void all_follow_what_rank_0_begins_with(void **state)
     make_voice_corpus(c);
     snprintf(voice, sizeof voice, "%s/voice", c->root);
     train_to_end(c, voice, 4, 4, NULL, 0);
-    write_file(path_of(c->root, "voice.yaml"), sound, strlen(sound));
+    file_put(path_of(c->root, "voice.yaml"), sound, strlen(sound));
     const char *const more[] = {"--init-from", voice, NULL};
     job_run(2, c, path_of(c->root, "tuned"), 5, more, NULL);
     assert_int_equal(check_folder(path_of(c->root, "tuned")), 5);

@@ -1,5 +1,6 @@
 /* test_train_safety.c - what a training must not lose or change silently: good weights when it diverges, its
  * checkpoint when the data vanish, the meaning of the best when settings or clips change. */
+#include "support/folder_testing.h"
 #include "support/train_process.h"
 
 static void expect(const Run *r, int code, const char *text)
@@ -12,6 +13,20 @@ static void expect(const Run *r, int code, const char *text)
 }
 
 /* ---- divergence ---- */
+
+/* For the doctor: the log alone says what has happened. */
+static void log_says_so(const char *folder)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/log.jsonl", folder);
+    Buf log = file_bytes(path);
+    const char *line = strstr(log.data, "\"event\":\"diverged\"");
+    assert_non_null(line);
+    const char *loss = strstr(line, "\"loss\":"), *lowest = strstr(line, "\"lowest_loss\":");
+    assert_true(loss && lowest);
+    assert_true(strtod(loss + 7, NULL) > 2 * strtod(lowest + 14, NULL));
+    buf_free(&log);
+}
 
 /* The learning rate rises until the weights break. The checkpoints of then are not those that the next run
  * finds, and the advice is followed: with a lower rate it goes on, and learns. */
@@ -39,6 +54,7 @@ static void a_diverged_run_goes_on_from_good_weights(void **state)
         assert_non_null(strstr(named, strrchr(step_file(folder, at), '/')));
         print_message("rate %s: %.*s\n", rates[i], (int)strcspn(named, "\n"), named);
         run_free(&r);
+        log_says_so(folder);
         train_start(&r, c, folder, (int)at + 60, 50,
                     (const char *const[]){"--epochs", "100000", "--learning-rate", "0.002", "--warmup-steps",
                                           "4", "--json", NULL},
@@ -104,8 +120,8 @@ static void a_validation_without_clips_is_none(void **state)
     assert_int_equal(mkdir(path_of(c->data, "held"), 0777), 0);
     for (int i = 0; i < 4; i += 3) {
         snprintf(path, sizeof path, "%s/held/held%d.wav", c->data, i);
-        Buf b = read_file(clip_path(c, i));
-        write_file(path, b.data, b.size);
+        Buf b = file_bytes(clip_path(c, i));
+        file_put(path, b.data, b.size);
         buf_free(&b);
     }
     const char *const reads[] = {"--preprocessing-mode",

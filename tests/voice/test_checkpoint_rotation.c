@@ -18,22 +18,11 @@ typedef struct State {
 
 static float weights[6144]; /* a file has about 25 KiB */
 
-static ssize_t take_log(void *cookie, const char *p, size_t n)
-{
-    State *s = cookie;
-    buf_add(&s->log_text, p, n);
-    buf_add(&s->log_text, "", 1);
-    s->log_text.size--;
-    return (ssize_t)n;
-}
-
 static int setup(void **state)
 {
     State *s = calloc(1, sizeof *s);
     s->f = folder_make();
-    FILE *out = fopencookie(s, "w", (cookie_io_functions_t){.write = take_log});
-    s->log = (Log){.out = out, .level = LOG_INFO};
-    setvbuf(out, NULL, _IONBF, 0);
+    s->log = (Log){.out = buf_stream(&s->log_text), .level = LOG_INFO};
     *state = s;
     return 0;
 }

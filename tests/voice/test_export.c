@@ -50,7 +50,7 @@ static Buf spoken(const char *checkpoint, const char *out)
     if (r.code != 0)
         fail_msg("%s: exit code %d: %s", checkpoint, r.code, (const char *)r.stderr_text.data);
     run_free(&r);
-    return read_file(out);
+    return file_bytes(out);
 }
 
 static void same_sound(const char *a, const char *b, int expected)
@@ -159,8 +159,8 @@ static void make_run(const char *run, int rounded)
     char folder[512];
     snprintf(folder, sizeof folder, "%s/vocoder", run);
     assert_int_equal(file_make_dirs(folder, NULL), 0);
-    Buf voice = read_file(step_file(lab.folder, 20));
-    write_file(path_of(run, "best.safetensors"), voice.data, voice.size);
+    Buf voice = file_bytes(step_file(lab.folder, 20));
+    file_put(path_of(run, "best.safetensors"), voice.data, voice.size);
     buf_free(&voice);
     write_vocoder(path_of(folder, "best.safetensors"), VOCODER, NULL);
     if (!rounded)
@@ -275,7 +275,7 @@ static void nothing_of_the_training_is_in_it(void **state)
     assert_true(clips > 0);
     assert_true(size_of(file) < 2 * parameters + clips + 40000);
     /* Neither is where it all lay. */
-    Buf bytes = read_file(file);
+    Buf bytes = file_bytes(file);
     assert_null(memmem(bytes.data, bytes.size, lab.c->root, strlen(lab.c->root)));
     buf_free(&bytes);
 }
@@ -369,18 +369,18 @@ static void a_damaged_export_gets_a_sentence(void **state)
 {
     const char *file = at("cut.safetensors"), *out = at("none.wav");
     export_to(file, "bf16");
-    Buf whole = read_file(file);
+    Buf whole = file_bytes(file);
     static const double shares[] = {0, 0.0001, 0.1, 0.9};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        write_file(file, whole.data, (size_t)((double)whole.size * shares[i]));
+        file_put(file, whole.data, (size_t)((double)whole.size * shares[i]));
         expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
                        WORDS("cut.safetensors"), out);
     }
-    write_file(file, whole.data, whole.size - 1);
+    file_put(file, whole.data, whole.size - 1);
     expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
                    WORDS("cut.safetensors", "cut off"), out);
     whole.data[whole.size / 2] ^= 4;
-    write_file(file, whole.data, whole.size);
+    file_put(file, whole.data, whole.size);
     expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
                    WORDS("cut.safetensors", "changed after it was written"), out);
     expect_failure(3, ARGS("info", "--checkpoint", file), WORDS("changed after it was written"), NULL);

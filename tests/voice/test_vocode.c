@@ -44,16 +44,6 @@ static int teardown_lab(void **state)
     return corpus_teardown(&made);
 }
 
-static void same_bytes(const char *a, const char *b, int expected)
-{
-    Buf x = read_file(a), y = read_file(b);
-    int same = x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
-    buf_free(&x);
-    buf_free(&y);
-    if (same != expected)
-        fail_msg("%s and %s are %s", a, b, same ? "the same" : "different");
-}
-
 static int16_t *read_samples(const char *path, int64_t *n, int *rate)
 {
     SF_INFO info = {0};
@@ -106,7 +96,7 @@ static void lines_and_pipes_have_the_same_sound(void **state)
 {
     const char *alone = at("alone.wav"), *lines = at("lines.txt"), *dir = at("lines");
     static const char text[] = "old hill. green hill.\ngreen hill\n";
-    write_file(lines, text, sizeof text - 1);
+    file_put(lines, text, sizeof text - 1);
     json_decref(run_json(ARGS(SYNTH, "--output", alone), NULL));
     Run r;
     run_program(&r, "synth", "--checkpoint", lab.run, "--lines", lines, "--output-dir", dir);
@@ -115,7 +105,7 @@ static void lines_and_pipes_have_the_same_sound(void **state)
     same_bytes(alone, path_of(dir, "01.wav"), 1);
     run_program(&r, "synth", "--checkpoint", lab.run, "--text", "old hill. green hill.", "--output", "-");
     assert_int_equal(r.code, 0);
-    Buf file = read_file(alone);
+    Buf file = file_bytes(alone);
     assert_int_equal(file.size, r.stdout_text.size);
     assert_memory_equal(file.data + 44, r.stdout_text.data + 44, file.size - 44);
     buf_free(&file);
@@ -129,11 +119,11 @@ static const char *run_with(const char *name, const void *bytes, size_t size)
     char folder[512];
     snprintf(folder, sizeof folder, "%s/vocoder", run);
     assert_int_equal(file_make_dirs(folder, NULL), 0);
-    Buf voice = read_file(step_file(lab.run, 20));
-    write_file(path_of(run, "best.safetensors"), voice.data, voice.size);
+    Buf voice = file_bytes(step_file(lab.run, 20));
+    file_put(path_of(run, "best.safetensors"), voice.data, voice.size);
     buf_free(&voice);
     if (bytes)
-        write_file(path_of(folder, "best.safetensors"), bytes, size);
+        file_put(path_of(folder, "best.safetensors"), bytes, size);
     return run;
 }
 
@@ -141,7 +131,7 @@ static void vocoders_that_do_not_fit_get_a_sentence(void **state)
 {
     const char *out = at("none.wav");
     write_vocoder(at("other.safetensors"), OTHER_MEL, NULL);
-    Buf other = read_file(at("other.safetensors"));
+    Buf other = file_bytes(at("other.safetensors"));
     const char *run = run_with("other-mel", other.data, other.size);
     expect_failure(
         2, ARGS("synth", "--checkpoint", run, "--text", "old", "--output", out),
@@ -304,7 +294,7 @@ static void inputs_that_are_no_sound_get_a_sentence(void **state)
     expect_failure(3, ARGS(VOCODE, out, at("nowhere.wav")), WORDS("nowhere.wav"), NULL);
     expect_failure(3, ARGS(VOCODE, out, at("nowhere.npy")), WORDS("nowhere.npy"), NULL);
     expect_failure(3, ARGS(VOCODE, out, at("voice.yaml")), WORDS("voice.yaml"), NULL);
-    write_file(npy, "no numbers", 10);
+    file_put(npy, "no numbers", 10);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("not a .npy file"), NULL);
     assert_int_equal(npy_write(npy, mel, 40, 15, NULL), 0);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("40 x 15", "16 bands"), NULL);
@@ -313,8 +303,8 @@ static void inputs_that_are_no_sound_get_a_sentence(void **state)
     mel[7] = NAN;
     assert_int_equal(npy_write(npy, mel, 40, 16, NULL), 0);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("number 7 is nan"), NULL);
-    Buf whole = read_file(npy);
-    write_file(npy, whole.data, whole.size - 4);
+    Buf whole = file_bytes(npy);
+    file_put(npy, whole.data, whole.size - 4);
     expect_failure(3, ARGS(VOCODE, out, npy), WORDS("cut off"), NULL);
     buf_free(&whole);
     expect_failure(2, ARGS("vocode", clip_path(lab.c, 1), "--output", out), WORDS("--checkpoint"), NULL);
@@ -348,7 +338,7 @@ static void numpys_other_layouts_are_read(void **state)
             bytes[8] = (uint8_t)n;
             memcpy(bytes + lead, heads[i], n);
             memcpy(bytes + lead + n, numbers, sizeof numbers);
-            write_file(at("x.npy"), bytes, lead + n + (i == 6 ? 0 : sizeof numbers));
+            file_put(at("x.npy"), bytes, lead + n + (i == 6 ? 0 : sizeof numbers));
             float *data;
             int64_t rows, cols;
             Err err = {0};

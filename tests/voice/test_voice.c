@@ -78,16 +78,6 @@ static void expect_failure(int code, const char *const *args, const char *const 
     (const char *const[]) { __VA_ARGS__, NULL }
 #define WORDS ARGS
 
-static void same_bytes(const char *a, const char *b, int expected)
-{
-    Buf x = read_file(a), y = read_file(b);
-    int same = x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
-    buf_free(&x);
-    buf_free(&y);
-    if (same != expected)
-        fail_msg("%s and %s are %s", a, b, same ? "the same" : "different");
-}
-
 /* ---- speaking ---- */
 
 static void text_becomes_a_wav(void **state)
@@ -121,7 +111,7 @@ static void text_becomes_a_wav(void **state)
     assert_non_null(strstr(json_string_value(json_object_get(o, "checkpoint")), "best.safetensors"));
     print_message("%.2f s of speech from step %lld, loudest sample %.3f, real-time factor %.3f\n",
                   real_at(o, "seconds"), (long long)step, loud, real_at(o, "real_time_factor"));
-    Buf a = read_file(png);
+    Buf a = file_bytes(png);
     assert_true(a.size > 100 && memcmp(a.data, "\x89PNG", 4) == 0);
     buf_free(&a);
     json_decref(o);
@@ -145,7 +135,7 @@ static void same_again(void **state)
     run_free(&r);
     /* From a file, with what editors put into it. */
     static const char text[] = "\xEF\xBB\xBFgreen hill\r\n";
-    write_file(path_of(lab.c->root, "say.txt"), text, sizeof text - 1);
+    file_put(path_of(lab.c->root, "say.txt"), text, sizeof text - 1);
     run_program(&r, "synth", "--checkpoint", lab.folder, "--text-file", path_of(lab.c->root, "say.txt"),
                 "--iterations", "4", "--output", four);
     assert_true(r.code == 0 || r.code == 1);
@@ -159,7 +149,7 @@ static void lines_become_files(void **state)
     const char *lines = path_of(lab.c->root, "lines.txt"), *dir = path_of(lab.c->root, "lines"),
                *alone = path_of(lab.c->root, "alone.wav");
     static const char text[] = "green hill\n\nold stone\r\n";
-    write_file(lines, text, sizeof text - 1);
+    file_put(lines, text, sizeof text - 1);
     Run r;
     run_program(&r, "synth", "--checkpoint", lab.folder, "--lines", lines, "--output-dir", dir,
                 "--iterations", "4", "--json");
@@ -285,7 +275,7 @@ static void whose_voice_it_is(void **state)
     size_t n = 44 + 16000;
     uint8_t *silence = calloc(1, n);
     put_wav_header(silence, 1, 1, 8000, 16, 16000);
-    write_file(path_of(lab.c->root, "silence.wav"), silence, n);
+    file_put(path_of(lab.c->root, "silence.wav"), silence, n);
     free(silence);
     Run r; /* a second of nothing: refused with a sentence or spoken, but no crash */
     run_program(&r, "synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference",
@@ -404,9 +394,9 @@ static void foreign_files_get_a_sentence(void **state)
 {
     const char *root = lab.c->root;
     static const uint8_t png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1";
-    write_file(path_of(root, "a.png"), png, sizeof png);
-    write_file(path_of(root, "a.txt"), "hello, I am a text\n", 19);
-    write_file(path_of(root, "empty.safetensors"), "", 0);
+    file_put(path_of(root, "a.png"), png, sizeof png);
+    file_put(path_of(root, "a.txt"), "hello, I am a text\n", 19);
+    file_put(path_of(root, "empty.safetensors"), "", 0);
     float numbers[4] = {1, 2, 3, 4};
     TensorView t = {"weight", "F32", 1, {4, 1, 1, 1}, numbers, sizeof numbers};
     MetaEntry other = {"format", "pt"};
@@ -438,11 +428,11 @@ static void foreign_files_get_a_sentence(void **state)
     not_a_checkpoint("format.safetensors", "another format");
     write_variant(path_of(root, "nomean.safetensors"), NULL, NULL, "mel.mean");
     not_a_checkpoint("nomean.safetensors", "statistics");
-    Buf whole = read_file(step_file(lab.folder, 60));
-    write_file(path_of(root, "cut.safetensors"), whole.data, whole.size * 2 / 3);
+    Buf whole = file_bytes(step_file(lab.folder, 60));
+    file_put(path_of(root, "cut.safetensors"), whole.data, whole.size * 2 / 3);
     not_a_checkpoint("cut.safetensors", "cut");
     whole.data[whole.size / 2] ^= 4;
-    write_file(path_of(root, "changed.safetensors"), whole.data, whole.size);
+    file_put(path_of(root, "changed.safetensors"), whole.data, whole.size);
     not_a_checkpoint("changed.safetensors", "changed after it was written");
     buf_free(&whole);
     /* A setting the program does not have, a network that is not in the file: wrong settings. */
@@ -494,7 +484,7 @@ static void wrong_use_gets_a_sentence(void **state)
 
 static double validation_loss(int64_t step)
 {
-    Buf text = read_file(path_of(lab.folder, "log.jsonl"));
+    Buf text = file_bytes(path_of(lab.folder, "log.jsonl"));
     double loss = NAN;
     for (char *save = NULL, *line = strtok_r((char *)text.data, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save)) {

@@ -63,14 +63,19 @@ WORD(SAY_VOICE_FEW_ADVICE,
 
 /* --- the training --- */
 
-WORD(SAY_VOICE_ASTRAY,
-     "The training has diverged: the loss is %.4g at step %lld, far above that of a network that knows "
-     "nothing",
-     "آموزش واگرا شده است: loss در گام %2$lld به %1$.4g رسیده، بسیار بالاتر از شبکه‌ای که هیچ نمی‌داند")
+WORD(SAY_VOICE_DIVERGED, "The training has diverged: the loss is %.4g at step %lld",
+     "آموزش واگرا شده است: loss در گام %2$lld به %1$.4g رسیده")
+WORD(SAY_VOICE_DIVERGED_ABOVE, ", far above that of a network that knows nothing",
+     "، بسیار بالاتر از شبکه‌ای که هیچ نمی‌داند")
+WORD(SAY_VOICE_DIVERGED_FROM, ", having been %.4g at step %lld", "، و در گام %2$lld برابر %1$.4g بوده است")
+WORD(SAY_VOICE_DIVERGED_FROM_LOWEST, ", having been %.4g at its lowest", "، و پیش‌تر تا %.4g پایین آمده بود")
+WORD(SAY_VOICE_DIVERGED_STOPPED,
+     "; the run was stopped there, because no step gave a usable gradient any more",
+     "؛ آموزش همان‌جا متوقف شد، چون دیگر هیچ گامی گرادیان قابل استفاده‌ای نمی‌داد")
 WORD(SAY_VOICE_STUCK, "The loss does not fall: it was %.4g at step %lld and is %.4g at step %lld",
      "loss پایین نمی‌آید: در گام %2$lld برابر %1$.4g بود و در گام %4$lld برابر %3$.4g است")
 WORD(SAY_VOICE_HIGHEST_RATE, "; the highest learning rate was %.3g", "؛ بالاترین نرخ یادگیری %.3g بود")
-WORD(SAY_VOICE_ASTRAY_ADVICE,
+WORD(SAY_VOICE_DIVERGED_ADVICE,
      "The learning rate is too high. Start again in another --checkpoint-dir with the preset's "
      "learning_rate, or a third of yours; a longer warmup_steps helps too.",
      "نرخ یادگیری زیاد است. در `--checkpoint-dir` دیگری با learning_rate پیش‌فرض، یا یک‌سوم مقدار "

@@ -203,6 +203,14 @@ void words_to_buf(Buf *b, Word w, ...)
     buf_str(b, text);
 }
 
+int words_are_persian(const char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s >= 0xD8 && (unsigned char)*s <= 0xDB)
+            return 1;
+    return 0;
+}
+
 /* Characters that a terminal gives a column of their own. */
 static int columns_of(const char *s)
 {

@@ -66,6 +66,9 @@ void words_write(char *out, size_t cap, Word w, ...);
 void words_append(char *out, size_t cap, Word w, ...);
 void words_to_buf(Buf *b, Word w, ...);
 
+/* 1: there are letters of Arabic script in it (U+0600 to U+06FF). */
+int words_are_persian(const char *s);
+
 /* Pads s with blanks to so many columns; isolates and joiners take none. */
 void words_column(Buf *b, const char *s, int columns);
 

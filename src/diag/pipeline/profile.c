@@ -110,13 +110,19 @@ json_t *profile_line(const char *id, const char *title, const char *y, const flo
                      title, "x_label", "batch", "y_label", y, "series", "name", title, "x", xs, "y", ys);
 }
 
-/* End-to-end times of the window: waiting and working. */
-float *profile_times(const Observation *o)
+/* Waiting and working. */
+int profile_observe(Observation *o, float **times, Spread *s, const ObserveOptions *options, Err *err)
 {
-    float *x = mem_calloc((size_t)(o->n - o->from) + 1, sizeof *x);
-    for (int64_t i = o->from; x && i < o->n; i++)
+    *times = NULL;
+    int rc = observe(o, options, err);
+    if (rc)
+        return rc;
+    float *x = *times = mem_calloc((size_t)(o->n - o->from) + 1, sizeof *x);
+    if (!x)
+        return err_set(err, ERR_NOMEM, "no memory for the times");
+    for (int64_t i = o->from; i < o->n; i++)
         x[i - o->from] = observation_step(o, i);
-    return x;
+    return spread_of(s, x, o->n - o->from, err);
 }
 
 int profile_judge(json_t *report, Verdict **verdict, const Observation *o, Err *err)
@@ -138,11 +144,8 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
     Spread s;
     Verdict *v = NULL;
     own.no_step = 1;
-    int rc = observe(&o, &own, err);
-    if (rc)
-        return rc;
-    float *times = profile_times(&o);
-    rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
+    float *times = NULL;
+    int rc = profile_observe(&o, &times, &s, &own, err);
     if (!rc) {
         *report = profile_begin("myxtts profile data", &o);
         rc = profile_judge(*report, &v, &o, err);

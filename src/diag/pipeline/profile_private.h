@@ -23,7 +23,8 @@ json_t *profile_begin(const char *title, const Observation *o);
 void profile_section(json_t *report, json_t *section);
 void profile_chart(json_t *report, json_t *chart);
 json_t *profile_line(const char *id, const char *title, const char *y, const float *x, int64_t n);
-/* The end-to-end times of the window, malloc'd; NULL if out of memory. */
-float *profile_times(const Observation *o);
+/* Observes; *times are the end-to-end times of the window, malloc'd, which the caller frees also after an
+ * error; s: their spread. */
+int profile_observe(Observation *o, float **times, Spread *s, const ObserveOptions *options, Err *err);
 
 #endif

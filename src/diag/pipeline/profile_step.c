@@ -53,11 +53,8 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
     Observation o = {0};
     Spread s;
     Verdict *v = NULL;
-    int rc = observe(&o, options, err);
-    if (rc)
-        return rc;
-    float *times = profile_times(&o);
-    rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
+    float *times = NULL;
+    int rc = profile_observe(&o, &times, &s, options, err);
     if (!rc) {
         *report = profile_begin("myxtts profile step", &o);
         rc = profile_judge(*report, &v, &o, err);
@@ -252,11 +249,8 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
     Observation o = {0};
     Verdict *v = NULL;
     Spread s;
-    int rc = observe(&o, options, err);
-    if (rc)
-        return rc;
-    float *times = profile_times(&o);
-    rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
+    float *times = NULL;
+    int rc = profile_observe(&o, &times, &s, options, err);
     if (!rc) {
         *report = profile_begin("myxtts profile dual", &o);
         rc = profile_judge(*report, &v, &o, err);

@@ -18,20 +18,21 @@ const char *severity_name(Severity s)
 
 /* The areas in the order of the report. */
 static const struct {
-    const char *name, *title;
+    const char *name;
+    Word title;
 } areas[AREA_COUNT] = {
-    {"configuration", "Configuration file"},
-    {"loader", "Loading"},
-    {"shapes", "Shapes and padding"},
-    {"graph", "Graph, fused kernels, precision"},
-    {"devices", "Devices"},
-    {"memory", "Memory plan"},
-    {"data", "Dataset and caches"},
-    {"storage", "Disk space and rights"},
-    {"limits", "Limits of the process (ulimit)"},
+    {"configuration", SAY_AREA_CONFIGURATION},
+    {"loader", SAY_AREA_LOADER},
+    {"shapes", SAY_AREA_SHAPES},
+    {"graph", SAY_AREA_GRAPH},
+    {"devices", SAY_AREA_DEVICES},
+    {"memory", SAY_AREA_MEMORY},
+    {"data", SAY_AREA_DATA},
+    {"storage", SAY_AREA_STORAGE},
+    {"limits", SAY_AREA_LIMITS},
 };
 const char *area_name(Area a) { return areas[a].name; }
-const char *area_title(Area a) { return areas[a].title; }
+const char *area_title(Area a) { return word(areas[a].title); }
 
 /* ---- the list ---- */
 
@@ -52,17 +53,21 @@ int preflight_tally(const Preflight *p, Severity s)
     return n;
 }
 
-/* A sentence that lives as long as the findings; no memory is remembered and told once. */
-const char *preflight_say(Preflight *p, const char *fmt, ...)
+const char *preflight_keep(Preflight *p, const char *text)
 {
-    char text[1200];
+    const char *copy = block_strndup(&p->strings, text, strlen(text));
+    p->failed |= !copy;
+    return copy ? copy : "";
+}
+
+const char *preflight_format(Preflight *p, const char *fmt, ...)
+{
+    char text[PREFLIGHT_SENTENCE];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    const char *copy = block_strndup(&p->strings, text, strlen(text));
-    p->failed |= !copy;
-    return copy ? copy : "";
+    return preflight_keep(p, text);
 }
 
 const char *preflight_bytes(Preflight *p, uint64_t bytes)
@@ -72,7 +77,7 @@ const char *preflight_bytes(Preflight *p, uint64_t bytes)
     int u = 0;
     for (; x >= 1024 && u < 4; u++) /* as the caps of devices count them */
         x /= 1024;
-    return preflight_say(p, u ? "%.1f %s" : "%.0f %s", x, units[u]);
+    return preflight_format(p, u ? "%.1f %s" : "%.0f %s", x, units[u]);
 }
 
 /* No member is NULL afterwards, so that reports need not ask. */
@@ -111,15 +116,15 @@ void preflight_finding(Survey *s, Finding f)
     ConfigRow row;
     /* Value and place come from the configuration; the fix is the setting, unless a better one was given. */
     if (f.key && find_row(s->cfg, f.key, &row)) {
-        f.place = preflight_say(p, "%s", row.origin);
+        f.place = preflight_keep(p, row.origin);
         if (!f.value)
-            f.value = preflight_say(p, "%s", row.value);
+            f.value = preflight_keep(p, row.value);
         if (f.set_value && !f.fix)
-            f.fix = preflight_say(p, "%s: %s", f.key, f.set_value);
+            f.fix = preflight_format(p, "%s: %s", f.key, f.set_value);
         /* What a measurement showed counts more than what is a guess here. */
         if (f.set_value && f.severity == FINDING_WARNING && is_measured(s, &row)) {
             f.severity = FINDING_NOTE;
-            f.fix = "none: the file says that this value was measured";
+            f.fix = word(SAY_CHECK_MEASURED);
             f.set_value = NULL;
         }
         /* A file cannot mend what the command line says. */
@@ -128,7 +133,7 @@ void preflight_finding(Survey *s, Finding f)
             snprintf(option, sizeof option, "%s", f.key);
             for (char *c = option; *c; c++)
                 *c = *c == '_' ? '-' : *c;
-            f.fix = preflight_say(p, "on the command line: --%s %s", option, f.set_value);
+            f.fix = preflight_say(p, SAY_CHECK_COMMAND_LINE, option, f.set_value);
             f.set_value = NULL;
         }
     }
@@ -152,15 +157,14 @@ int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err 
 {
     for (size_t i = 0; i < r->count; i++) {
         const SchemaProblem *q = &r->items[i];
-        append(p,
-               (Finding){.severity = FINDING_ERROR,
-                         .area = AREA_CONFIGURATION,
-                         .key = preflight_say(p, "%s", q->key),
-                         .place = q->line ? preflight_say(p, "%s:%d", name, q->line)
-                                          : preflight_say(p, "%s", name),
-                         .what = preflight_say(p, "%s", q->what),
-                         .why = "no command reads the file as long as this is in it",
-                         .fix = q->fixed ? preflight_say(p, "%s", q->fix) : preflight_say(p, "%s", q->hint)});
+        append(p, (Finding){.severity = FINDING_ERROR,
+                            .area = AREA_CONFIGURATION,
+                            .key = preflight_keep(p, q->key),
+                            .place = q->line ? preflight_format(p, "%s:%d", name, q->line)
+                                             : preflight_keep(p, name),
+                            .what = preflight_keep(p, q->what),
+                            .why = word(SAY_CHECK_UNREADABLE),
+                            .fix = preflight_keep(p, q->fixed ? q->fix : q->hint)});
     }
     return p->failed ? err_set(err, ERR_NOMEM, "out of memory for the findings") : 0;
 }
@@ -172,20 +176,16 @@ static void check_switches(Survey *s)
 {
     const Config *c = s->cfg;
     const struct {
-        const char *key, *what, *why;
+        const char *key;
+        Word what, why;
         int on, matters;
     } switches[] = {
-        {"native_loading", "the asynchronous pipeline is off",
-         "the trainer reads, decodes and copies each batch itself and the device waits for all of it",
-         c->native_loading, 1},
-        {"prefetch_to_gpu", "batches are copied only when they are needed", "the device waits for every copy",
-         c->prefetch_to_gpu, s->apart},
-        {"enhanced_gpu_prefetch", "copies share a stream with other work",
-         "a copy waits for kernels in front of it", c->enhanced_gpu_prefetch, s->apart},
-        {"optimize_cpu_gpu_overlap", "copy, preprocessing and step run one after the other",
-         "their times add up instead of hiding behind the step", c->optimize_cpu_gpu_overlap, s->apart},
-        {"pin_memory", "batches lie in ordinary memory",
-         "the driver copies them once more before the GPU can have them", c->pin_memory, s->apart},
+        {"native_loading", SAY_CHECK_NATIVE, SAY_CHECK_NATIVE_WHY, c->native_loading, 1},
+        {"prefetch_to_gpu", SAY_CHECK_PREFETCH, SAY_CHECK_PREFETCH_WHY, c->prefetch_to_gpu, s->apart},
+        {"enhanced_gpu_prefetch", SAY_CHECK_STREAM, SAY_CHECK_STREAM_WHY, c->enhanced_gpu_prefetch, s->apart},
+        {"optimize_cpu_gpu_overlap", SAY_CHECK_OVERLAP, SAY_CHECK_OVERLAP_WHY, c->optimize_cpu_gpu_overlap,
+         s->apart},
+        {"pin_memory", SAY_CHECK_PIN, SAY_CHECK_PIN_WHY, c->pin_memory, s->apart},
     };
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         if (switches[i].on)
@@ -194,19 +194,18 @@ static void check_switches(Survey *s)
             preflight_finding(s, (Finding){.severity = FINDING_WARNING,
                                            .area = AREA_LOADER,
                                            .key = switches[i].key,
-                                           .what = switches[i].what,
-                                           .why = switches[i].why,
+                                           .what = word(switches[i].what),
+                                           .why = word(switches[i].why),
                                            .set_value = "true"});
         else
             preflight_finding(
                 s, (Finding){.severity = FINDING_NOTE,
                              .area = AREA_LOADER,
                              .key = switches[i].key,
-                             .what = preflight_say(s->p, "%s is off; it does nothing on device %s",
-                                                   switches[i].key,
+                             .what = preflight_say(s->p, SAY_CHECK_OFF_HERE, switches[i].key,
                                                    s->o->model ? s->o->model->name : s->cfg->model_gpu),
-                             .why = "on a GPU it would matter",
-                             .fix = "leave it out of the file"});
+                             .why = word(SAY_CHECK_OFF_HERE_WHY),
+                             .fix = word(SAY_CHECK_LEAVE_OUT)});
     }
 }
 
@@ -214,52 +213,48 @@ static void check_switches(Survey *s)
 static void check_workers(Survey *s)
 {
     const Config *c = s->cfg;
-    preflight_row(s, AREA_LOADER, "cores", preflight_say(s->p, "%d", s->cores), STATUS_INFO,
-                  "that this process may use");
-    preflight_row(s, AREA_LOADER, "workers", preflight_say(s->p, "%d", s->workers), STATUS_INFO,
-                  c->num_workers == CONFIG_AUTO ? "auto" : "");
+    preflight_row(s, AREA_LOADER, word(SAY_CHECK_CORES), preflight_format(s->p, "%d", s->cores), STATUS_INFO,
+                  word(SAY_CHECK_CORES_NOTE));
+    preflight_row(s, AREA_LOADER, word(SAY_CHECK_WORKERS), preflight_format(s->p, "%d", s->workers),
+                  STATUS_INFO, c->num_workers == CONFIG_AUTO ? "auto" : "");
     Finding f = {.severity = FINDING_WARNING, .area = AREA_LOADER, .key = "num_workers", .set_value = "auto"};
     if (c->num_workers == 0 && c->native_loading) {
-        f.what = "no worker threads";
-        f.why = "nothing is read while the rest of the pipeline works";
+        f.what = word(SAY_CHECK_NO_WORKERS);
+        f.why = word(SAY_CHECK_NO_WORKERS_WHY);
         preflight_finding(s, f);
     } else if (c->num_workers > config_most_workers(s->cores, s->o->sim != NULL)) {
-        f.what = preflight_say(s->p, "%d workers on %d core%s", c->num_workers, s->cores,
-                               s->cores == 1 ? "" : "s");
-        f.why = "more threads than cores take turns and hold up the one that feeds the device";
+        f.what = preflight_say_count(s->p, SAY_CHECK_MANY_WORKERS, s->cores, c->num_workers, s->cores);
+        f.why = word(SAY_CHECK_MANY_WORKERS_WHY);
         preflight_finding(s, f);
     } else if (c->num_workers != CONFIG_AUTO && c->num_workers > 0 &&
                (c->preprocessing_mode == PREPROCESS_ON_THE_FLY ||
-                (c->preprocessing_mode == PREPROCESS_AUTO && c->augment_speed > 0)) &&
+                (c->preprocessing_mode == PREPROCESS_AUTO && augmentation_of_recordings(c))) &&
                c->network != NETWORK_VOCODER && c->num_workers * 2 < s->cores) {
-        f.what = preflight_say(s->p, "%d worker%s on %d cores, and audio is decoded while training",
-                               c->num_workers, c->num_workers == 1 ? "" : "s", s->cores);
-        f.why = "decoding takes most of a worker's time, and more than half of the cores are left out of it";
+        f.what = preflight_say_count(s->p, SAY_CHECK_FEW_WORKERS, c->num_workers, c->num_workers, s->cores);
+        f.why = word(SAY_CHECK_FEW_WORKERS_WHY);
         preflight_finding(s, f);
     }
     if (c->prefetch_buffer_size == 1)
         preflight_finding(s, (Finding){.severity = FINDING_WARNING,
                                        .area = AREA_LOADER,
                                        .key = "prefetch_buffer_size",
-                                       .what = "one batch ahead is no batch ahead; 2 are used",
-                                       .why = "while one batch is copied another has to be filled",
+                                       .what = word(SAY_CHECK_ONE_SLOT),
+                                       .why = word(SAY_CHECK_ONE_SLOT_WHY),
                                        .set_value = "auto"});
     /* Damage would be trained on in silence. */
     if (c->cache_verification == VERIFY_OFF)
         preflight_finding(s, (Finding){.severity = FINDING_WARNING,
                                        .area = AREA_LOADER,
                                        .key = "cache_verification",
-                                       .what = "records of the cache are used without a look at them",
-                                       .why = "a damaged record would be trained on",
+                                       .what = word(SAY_CHECK_UNVERIFIED),
+                                       .why = word(SAY_CHECK_UNVERIFIED_WHY),
                                        .set_value = "fast"});
     if (!c->enable_memory_mapping)
-        preflight_finding(
-            s, (Finding){
-                   .severity = FINDING_NOTE,
-                   .area = AREA_LOADER,
-                   .key = "enable_memory_mapping",
-                   .what = "caches are read, not mapped",
-                   .why = "each record is copied once more; on some network disks that is the better way"});
+        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
+                                       .area = AREA_LOADER,
+                                       .key = "enable_memory_mapping",
+                                       .what = word(SAY_CHECK_UNMAPPED),
+                                       .why = word(SAY_CHECK_UNMAPPED_WHY)});
 }
 
 /* ---- graph, kernels ---- */
@@ -268,13 +263,12 @@ static void check_workers(Survey *s)
 static void note_off(Survey *s, const char *key, int on)
 {
     if (!on)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_NOTE,
-                         .area = AREA_GRAPH,
-                         .key = key,
-                         .what = preflight_say(s->p, "%s is off; it does nothing without a GPU", key),
-                         .why = "on a GPU steps would take longer",
-                         .fix = "leave it out of the file"});
+        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
+                                       .area = AREA_GRAPH,
+                                       .key = key,
+                                       .what = preflight_say(s->p, SAY_CHECK_OFF_NO_GPU, key),
+                                       .why = word(SAY_CHECK_OFF_NO_GPU_WHY),
+                                       .fix = word(SAY_CHECK_LEAVE_OUT)});
 }
 
 /* What makes the step itself slower than it need be. */
@@ -285,38 +279,34 @@ static void check_graph(Survey *s)
         preflight_finding(s, (Finding){.severity = FINDING_WARNING,
                                        .area = AREA_GRAPH,
                                        .key = "enable_eager_debug",
-                                       .what = "every operation is checked as it runs",
-                                       .why = "steps are slow, and are not captured as a graph",
+                                       .what = word(SAY_CHECK_EAGER),
+                                       .why = word(SAY_CHECK_EAGER_WHY),
                                        .set_value = "false"});
     /* Without a GPU there is nothing to capture and nothing to judge. */
     if (!s->on_gpu) {
         note_off(s, "enable_graph_mode", c->enable_graph_mode);
         note_off(s, "enable_xla", c->enable_xla);
         note_off(s, "mixed_precision", c->mixed_precision);
-        preflight_row(s, AREA_GRAPH, "graph mode", c->enable_graph_mode ? "true" : "false", STATUS_UNKNOWN,
-                      "graphs are captured on a GPU only");
+        preflight_row(s, AREA_GRAPH, word(SAY_CHECK_GRAPH), c->enable_graph_mode ? "true" : "false",
+                      STATUS_UNKNOWN, word(SAY_CHECK_GRAPH_NOTE));
         return;
     }
-    preflight_row(s, AREA_GRAPH, "graph mode", c->enable_graph_mode ? "true" : "false",
+    preflight_row(s, AREA_GRAPH, word(SAY_CHECK_GRAPH), c->enable_graph_mode ? "true" : "false",
                   c->enable_graph_mode ? STATUS_GOOD : STATUS_BAD, "");
     if (!c->enable_graph_mode)
-        preflight_finding(
-            s,
-            (Finding){
-                .severity = FINDING_WARNING,
-                .area = AREA_GRAPH,
-                .key = "enable_graph_mode",
-                .what = "steps are launched kernel by kernel",
-                .why = "the host launches every kernel of every step anew, and a busy host holds the GPU up",
-                .set_value = "true"});
+        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                       .area = AREA_GRAPH,
+                                       .key = "enable_graph_mode",
+                                       .what = word(SAY_CHECK_NO_GRAPH),
+                                       .why = word(SAY_CHECK_NO_GRAPH_WHY),
+                                       .set_value = "true"});
     if (!c->enable_xla)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_WARNING,
-                         .area = AREA_GRAPH,
-                         .key = "enable_xla",
-                         .what = "fused kernels are off",
-                         .why = "every operation then reads and writes all of its numbers by itself",
-                         .set_value = "true"});
+        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                       .area = AREA_GRAPH,
+                                       .key = "enable_xla",
+                                       .what = word(SAY_CHECK_NO_FUSION),
+                                       .why = word(SAY_CHECK_NO_FUSION_WHY),
+                                       .set_value = "true"});
 }
 
 /* A run that is over before its learning rate has risen. */
@@ -326,13 +316,13 @@ static void check_schedule(Survey *s)
     if (c->max_steps <= 0 || c->max_steps >= c->warmup_steps)
         return;
     preflight_finding(
-        s, (Finding){.severity = FINDING_WARNING,
-                     .area = AREA_CONFIGURATION,
-                     .key = "warmup_steps",
-                     .what = preflight_say(s->p, "the run ends at step %lld, within its warm-up of %d",
-                                           (long long)c->max_steps, c->warmup_steps),
-                     .why = "the learning rate never reaches learning_rate",
-                     .set_value = preflight_say(s->p, "%lld", (long long)(c->max_steps / 10))});
+        s,
+        (Finding){.severity = FINDING_WARNING,
+                  .area = AREA_CONFIGURATION,
+                  .key = "warmup_steps",
+                  .what = preflight_say(s->p, SAY_CHECK_SHORT_RUN, (long long)c->max_steps, c->warmup_steps),
+                  .why = word(SAY_CHECK_SHORT_RUN_WHY),
+                  .set_value = preflight_format(s->p, "%lld", (long long)(c->max_steps / 10))});
 }
 
 /* Each check adds what it finds; none stops the others. */

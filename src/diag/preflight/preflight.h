@@ -15,7 +15,7 @@
 #include "diag/report/thresholds.h"
 
 typedef enum { FINDING_ERROR, FINDING_WARNING, FINDING_NOTE } Severity;
-const char *severity_name(Severity s); /* "error", "warning", "note" */
+const char *severity_name(Severity s); /* "error", "warning", "note", for JSON */
 
 /* Parts of the report, in order. */
 typedef enum {
@@ -30,8 +30,8 @@ typedef enum {
     AREA_LIMITS,
     AREA_COUNT
 } Area;
-const char *area_name(Area a);  /* "configuration" */
-const char *area_title(Area a); /* "Graph and fused kernels" */
+const char *area_name(Area a);  /* "configuration", for JSON */
+const char *area_title(Area a); /* as people read it */
 
 typedef struct Finding {
     Severity severity;
@@ -50,6 +50,8 @@ typedef struct PreflightRow { /* a value that was read or measured, good or bad 
     Status status;
 } PreflightRow;
 
+#define PREFLIGHT_SENTENCE 1200 /* bytes; what is longer is cut off */
+
 typedef struct Preflight { /* zero-initialise */
     Finding *findings;
     size_t count, cap;
@@ -58,7 +60,8 @@ typedef struct Preflight { /* zero-initialise */
     LimitCosts limits; /* of the dataset; all zero where there is none */
     int data_findings; /* lines and clips that somebody should see to: `info` and `prepare` count the same */
     Block strings;     /* the strings above, unless they are constants */
-    int failed;        /* 1: out of memory */
+    char sentence[PREFLIGHT_SENTENCE]; /* the one that is being made */
+    int failed;                        /* 1: out of memory */
 } Preflight;
 void preflight_free(Preflight *p);                   /* a zeroed or freed one is allowed */
 int preflight_tally(const Preflight *p, Severity s); /* number of findings */

@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/plural.h"
 #include "cache/accept.h"
 #include "cache/features.h"
 #include "cache/prepare.h"
@@ -55,8 +54,8 @@ static uint64_t estimate_cache(const Survey *s, const Dataset *d, int *probed)
 
 static const char *prepare_command(const Survey *s)
 {
-    return preflight_say(s->p, "myxtts prepare --data-path %.300s%s", s->cfg->data_path,
-                         s->cfg->network == NETWORK_VOCODER ? " --stages audio" : "");
+    return preflight_format(s->p, "myxtts prepare --data-path %.300s%s", s->cfg->data_path,
+                            s->cfg->network == NETWORK_VOCODER ? " --stages audio" : "");
 }
 
 /* No caches, or damaged ones: say so and estimate what they will take. */
@@ -70,21 +69,18 @@ static void not_prepared(Survey *s, const Err *why)
         s->cache_estimate = estimate_cache(s, &d, &probed);
         dataset_close(&d);
     }
-    preflight_row(s, AREA_DATA, "caches", damaged ? "damaged" : "not prepared",
-                  damaged ? STATUS_BAD : STATUS_ACCEPTABLE,
-                  probed
-                      ? preflight_say(p, "about %s, from the headers of %d clip%s",
-                                      preflight_bytes(p, s->cache_estimate), probed, plural((uint64_t)probed))
-                      : "");
-    preflight_finding(
-        s, (Finding){.severity = FINDING_WARNING,
-                     .area = AREA_DATA,
-                     .what = preflight_say(p, "the caches %s: %.500s",
-                                           damaged ? "are damaged" : "are not ready", why->msg),
-                     .why = "padding and the memory plan cannot be measured without the caches; training "
-                            "builds them first, which takes its time",
-                     .value = damaged ? "damaged" : "not prepared",
-                     .fix = prepare_command(s)});
+    const Word state = damaged ? SAY_CHECK_DAMAGED : SAY_CHECK_NOT_PREPARED;
+    preflight_row(s, AREA_DATA, word(SAY_CHECK_CACHES), word(state), damaged ? STATUS_BAD : STATUS_ACCEPTABLE,
+                  probed ? preflight_say_count(p, SAY_CHECK_ESTIMATE, probed,
+                                               preflight_bytes(p, s->cache_estimate), probed)
+                         : "");
+    preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                   .area = AREA_DATA,
+                                   .what = damaged ? preflight_say(p, SAY_CHECK_CACHES_DAMAGED, why->msg)
+                                                   : preflight_say(p, SAY_CHECK_CACHES_NOT_READY, why->msg),
+                                   .why = word(SAY_CHECK_CACHES_WHY),
+                                   .value = word(state),
+                                   .fix = prepare_command(s)});
 }
 
 /* ---- prepared ---- */
@@ -156,46 +152,40 @@ static void check_caches(Survey *s)
     look(&f, c, s->cfg);
     uint64_t stale = f.missing + f.changed_text + f.changed_audio;
     s->segments = (uint64_t)c->text.segment_count + corpus_store(c)->segment_count;
-    preflight_row(s, AREA_DATA, "caches",
-                  preflight_say(p, "%llu of %zu clip%s", (unsigned long long)f.fresh, c->dataset.count,
-                                plural(c->dataset.count)),
+    preflight_row(s, AREA_DATA, word(SAY_CHECK_CACHES),
+                  preflight_say_count(p, SAY_CHECK_FRESH, c->dataset.count, (unsigned long long)f.fresh,
+                                      c->dataset.count),
                   stale ? STATUS_ACCEPTABLE : STATUS_GOOD,
-                  preflight_say(p, "%s; %llu new or changed, %llu refused, %llu without audio",
+                  preflight_say(p, SAY_CHECK_FRESH_NOTE,
                                 preflight_bytes(p, store_bytes(&c->text) + store_bytes(corpus_store(c))),
                                 (unsigned long long)stale, (unsigned long long)f.refused,
                                 (unsigned long long)f.no_audio));
     if (stale)
         preflight_finding(
-            s, (Finding){
-                   .severity = FINDING_WARNING,
-                   .area = AREA_DATA,
-                   .what = preflight_say(
-                       p, "the caches are stale: new clips %llu, changed texts %llu, changed recordings %llu",
-                       (unsigned long long)f.missing, (unsigned long long)f.changed_text,
-                       (unsigned long long)f.changed_audio),
-                   .why = "training builds them anew before its first step; nothing stale is used",
-                   .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
-                   .fix = prepare_command(s)});
-    if (f.touched)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_NOTE,
+            s, (Finding){.severity = FINDING_WARNING,
                          .area = AREA_DATA,
-                         .what = preflight_say(p, "%llu recording%s with another date than when %s prepared",
-                                               (unsigned long long)f.touched, plural(f.touched),
-                                               f.touched == 1 ? "it was" : "they were"),
-                         .why = "a copy has that; prepare and train read them once, and make anew only what "
-                                "has changed",
-                         .value = preflight_say(p, "%llu", (unsigned long long)f.touched)});
+                         .what = preflight_say(p, SAY_CHECK_STALE, (unsigned long long)f.missing,
+                                               (unsigned long long)f.changed_text,
+                                               (unsigned long long)f.changed_audio),
+                         .why = word(SAY_CHECK_STALE_WHY),
+                         .value = preflight_say(p, SAY_CHECK_STALE_VALUE, (unsigned long long)stale),
+                         .fix = prepare_command(s)});
+    if (f.touched)
+        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
+                                       .area = AREA_DATA,
+                                       .what = preflight_say_count(p, SAY_CHECK_TOUCHED, f.touched,
+                                                                   (unsigned long long)f.touched),
+                                       .why = preflight_say(p, SAY_CHECK_TOUCHED_WHY),
+                                       .value = preflight_format(p, "%llu", (unsigned long long)f.touched)});
     if (f.no_audio)
         preflight_finding(
-            s, (Finding){
-                   .severity = FINDING_WARNING,
-                   .area = AREA_DATA,
-                   .what = preflight_say(p, "%llu line%s of the metadata without a recording",
-                                         (unsigned long long)f.no_audio, plural(f.no_audio)),
-                   .why = "they are left out of the training",
-                   .value = preflight_say(p, "%llu of %zu", (unsigned long long)f.no_audio, c->dataset.count),
-                   .fix = preflight_say(p, "myxtts info --data-path %.300s lists them", s->cfg->data_path)});
+            s, (Finding){.severity = FINDING_WARNING,
+                         .area = AREA_DATA,
+                         .what = preflight_say_count(p, SAY_CHECK_SILENT, f.no_audio,
+                                                     (unsigned long long)f.no_audio),
+                         .why = word(SAY_CHECK_LEFT_OUT),
+                         .value = preflight_say(p, SAY_CHECK_PART, (size_t)f.no_audio, c->dataset.count),
+                         .fix = preflight_say(p, SAY_CHECK_LIST, s->cfg->data_path)});
 }
 
 /* Share of padding for a number of buckets; 0: the fixed shape. NaN when it cannot be told. */
@@ -224,11 +214,9 @@ static void check_padding(Survey *s)
     int now = c->pad_to_fixed_length ? 0 : c->length_buckets, best = now;
     double share = padding(s, now), best_share = share;
     Status status = threshold_judge(LIMIT_PADDING, share);
-    preflight_row(s, AREA_SHAPES, "padding", isnan(share) ? "?" : preflight_say(p, "%.1f %%", 100 * share),
-                  status,
-                  now ? preflight_say(p, "%d length bucket%s, %u clip%s", now, plural((uint64_t)now),
-                                      s->train.count, plural(s->train.count))
-                      : "one fixed shape for every batch");
+    preflight_row(s, AREA_SHAPES, word(SAY_PADDING),
+                  isnan(share) ? "?" : preflight_say(p, SAY_PERCENT_1, 100 * share), status,
+                  now ? preflight_say(p, SAY_CHECK_BUCKETS, now, s->train.count) : word(SAY_CHECK_ONE_SHAPE));
     if (status != STATUS_BAD)
         return;
     /* More buckets pad less, up to a point: batches of one bucket must still fill. */
@@ -245,20 +233,18 @@ static void check_padding(Survey *s)
     Finding f = {.severity = FINDING_WARNING,
                  .area = AREA_SHAPES,
                  .key = now ? "length_buckets" : "pad_to_fixed_length",
-                 .what = preflight_say(p, "%.0f %% of the frames of a batch are padding", 100 * share),
-                 .why = "the device computes them and throws them away",
-                 .value = preflight_say(p, "%.1f %% measured over %u clips", 100 * share, s->train.count)};
+                 .what = preflight_say(p, SAY_CHECK_PADDED, 100 * share),
+                 .why = word(SAY_CHECK_PADDED_WHY),
+                 .value = preflight_say(p, SAY_CHECK_PADDED_VALUE, 100 * share, s->train.count)};
     if (best == now) {
-        f.fix = "no number of buckets does better on these lengths; a larger dataset or a smaller batch_size "
-                "does";
+        f.fix = word(SAY_CHECK_PADDED_HOPELESS);
         f.severity = FINDING_NOTE;
     } else if (now) {
-        f.set_value = preflight_say(p, "%d", best);
-        f.fix = preflight_say(p, "length_buckets: %d (%.1f %% measured)", best, 100 * best_share);
+        f.set_value = preflight_format(p, "%d", best);
+        f.fix = preflight_say(p, SAY_CHECK_PADDED_BUCKETS, best, 100 * best_share);
     } else {
         f.set_value = "false";
-        f.fix = preflight_say(p, "pad_to_fixed_length: false (%.1f %% measured with %d buckets)",
-                              100 * best_share, best);
+        f.fix = preflight_say(p, SAY_CHECK_PADDED_FREE, 100 * best_share, best);
     }
     preflight_finding(s, f);
 }
@@ -269,50 +255,42 @@ static void check_counts(Survey *s)
     Preflight *p = s->p;
     const Config *c = s->cfg;
     const Dataset *d = &s->train.dataset;
-    preflight_row(
-        s, AREA_DATA, "clips",
-        preflight_say(p, "%u to train, %u to validate", s->train.count, s->validation.count),
-        s->train.count ? STATUS_INFO : STATUS_BAD,
-        preflight_say(p, "%d speaker%s", s->train.speaker_count, plural((uint64_t)s->train.speaker_count)));
+    preflight_row(s, AREA_DATA, word(SAY_CHECK_CLIPS),
+                  preflight_say(p, SAY_CHECK_SPLIT, s->train.count, s->validation.count),
+                  s->train.count ? STATUS_INFO : STATUS_BAD,
+                  preflight_say_count(p, SAY_CHECK_SPEAKERS, s->train.speaker_count, s->train.speaker_count));
     p->data_findings += (d->rejected_count + s->train.left_out + s->validation.left_out) > 0;
     if (d->rejected_count)
-        preflight_finding(
-            s,
-            (Finding){.severity = FINDING_WARNING,
-                      .area = AREA_DATA,
-                      .what = preflight_say(p, "%zu of %zu lines of the metadata cannot be used",
-                                            d->rejected_count, d->lines),
-                      .why = "they are left out of the training",
-                      .value = preflight_say(p, "%zu of %zu", d->rejected_count, d->lines),
-                      .fix = preflight_say(p, "myxtts info --data-path %.300s lists them with their reasons",
-                                           c->data_path)});
-    if (s->train.count == 0)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_ERROR,
-                         .area = AREA_DATA,
-                         .what = "no clip is left to train on",
-                         .why = "every line is refused, over a limit of length, or held out for validation",
-                         .value = preflight_say(p, "0 of %zu", d->count),
-                         .fix = "see rejected.tsv beside the caches"});
-    else if (s->train.count < (uint32_t)policy_global_batch(c, 1))
-        preflight_finding(
-            s, (Finding){.severity = FINDING_WARNING,
-                         .area = AREA_DATA,
-                         .key = c->global_batch_size ? "global_batch_size" : "batch_size",
-                         .what = preflight_say(p, "a batch of %d is more than the %u clips there are",
-                                               policy_global_batch(c, 1), s->train.count),
-                         .why = "every batch has empty rows that are computed all the same",
-                         .set_value = preflight_say(p, "%u", s->train.count)});
-    if (s->train.count && s->validation.count == 0)
         preflight_finding(s,
-                          (Finding){.severity = FINDING_NOTE,
+                          (Finding){.severity = FINDING_WARNING,
                                     .area = AREA_DATA,
-                                    .key = "val_split",
-                                    .what = "no clip is held out for validation",
-                                    .why = "without one nobody sees when the voice stops getting better",
-                                    .fix = c->val_split > 0 ? "a larger val_split, or more clips: of so few "
-                                                              "this share drew none"
-                                                            : "val_split: 0.05"});
+                                    .what = preflight_say(p, SAY_CHECK_REJECTED, d->rejected_count, d->lines),
+                                    .why = word(SAY_CHECK_LEFT_OUT),
+                                    .value = preflight_say(p, SAY_CHECK_PART, d->rejected_count, d->lines),
+                                    .fix = preflight_say(p, SAY_CHECK_LIST_REASONS, c->data_path)});
+    if (s->train.count == 0)
+        preflight_finding(s, (Finding){.severity = FINDING_ERROR,
+                                       .area = AREA_DATA,
+                                       .what = word(SAY_CHECK_NO_CLIPS),
+                                       .why = word(SAY_CHECK_NO_CLIPS_WHY),
+                                       .value = preflight_say(p, SAY_CHECK_PART, (size_t)0, d->count),
+                                       .fix = word(SAY_CHECK_NO_CLIPS_FIX)});
+    else if (s->train.count < (uint32_t)policy_global_batch(c, 1))
+        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                       .area = AREA_DATA,
+                                       .key = c->global_batch_size ? "global_batch_size" : "batch_size",
+                                       .what = preflight_say(p, SAY_CHECK_BIG_BATCH,
+                                                             policy_global_batch(c, 1), s->train.count),
+                                       .why = word(SAY_CHECK_BIG_BATCH_WHY),
+                                       .set_value = preflight_format(p, "%u", s->train.count)});
+    if (s->train.count && s->validation.count == 0)
+        preflight_finding(
+            s, (Finding){.severity = FINDING_NOTE,
+                         .area = AREA_DATA,
+                         .key = "val_split",
+                         .what = word(SAY_CHECK_NO_VALIDATION),
+                         .why = word(SAY_CHECK_NO_VALIDATION_WHY),
+                         .fix = c->val_split > 0 ? word(SAY_CHECK_NO_VALIDATION_SHARE) : "val_split: 0.05"});
 }
 
 /* What training would not stumble over. */
@@ -329,12 +307,13 @@ static void check_speech(Survey *s)
         const Doubt *d = &check.doubts.item[i];
         char worst[400];
         corpus_check_worst(&check, d, worst, sizeof worst);
-        preflight_finding(s, (Finding){.severity = d->is_finding ? FINDING_WARNING : FINDING_NOTE,
-                                       .area = AREA_DATA,
-                                       .key = d->key,
-                                       .what = preflight_say(p, "%s%s%s", d->what, *worst ? ": " : "", worst),
-                                       .why = preflight_say(p, "%s", d->why),
-                                       .fix = preflight_say(p, "%s", d->fix)});
+        preflight_finding(s,
+                          (Finding){.severity = d->is_finding ? FINDING_WARNING : FINDING_NOTE,
+                                    .area = AREA_DATA,
+                                    .key = d->key,
+                                    .what = preflight_format(p, "%s%s%s", d->what, *worst ? ": " : "", worst),
+                                    .why = preflight_keep(p, d->why),
+                                    .fix = preflight_keep(p, d->fix)});
     }
     p->data_findings += check.doubts.findings;
     corpus_check_close(&check);
@@ -363,9 +342,9 @@ static void check_limits(Survey *s, const Dataset *d, const Corpus *c)
         preflight_finding(s, (Finding){.severity = much ? FINDING_WARNING : FINDING_NOTE,
                                        .area = AREA_DATA,
                                        .key = l->key,
-                                       .what = preflight_say(p, "%s", sentence),
-                                       .why = "they are left out of the training",
-                                       .set_value = much ? preflight_say(p, "%.10g", l->keeps) : NULL});
+                                       .what = preflight_keep(p, sentence),
+                                       .why = word(SAY_CHECK_LEFT_OUT),
+                                       .set_value = much ? preflight_format(p, "%.10g", l->keeps) : NULL});
     }
 }
 
@@ -375,16 +354,13 @@ void preflight_data(Survey *s)
     const Config *c = s->cfg;
     Err err = {0};
     if (!c->data_path[0]) {
-        preflight_finding(
-            s,
-            (Finding){
-                .severity = FINDING_NOTE,
-                .area = AREA_DATA,
-                .key = "data_path",
-                .what = "not measured: caches, padding, and room for the caches, because no dataset is named",
-                .why = "these checks look at the real clips",
-                .value = "none",
-                .fix = "--data-path DIR"});
+        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
+                                       .area = AREA_DATA,
+                                       .key = "data_path",
+                                       .what = word(SAY_CHECK_NO_DATASET),
+                                       .why = word(SAY_CHECK_NO_DATASET_WHY),
+                                       .value = word(SAY_NONE),
+                                       .fix = "--data-path DIR"});
         return;
     }
     int rc = corpus_source_open(&s->source, c, NULL, &err);
@@ -400,9 +376,9 @@ void preflight_data(Survey *s)
             preflight_finding(s, (Finding){.severity = FINDING_ERROR,
                                            .area = AREA_DATA,
                                            .key = "vocoder_segment_frames",
-                                           .what = preflight_say(s->p, "%.500s", err.msg),
-                                           .why = "a vocoder would learn mostly silence",
-                                           .fix = preflight_say(s->p, "%.300s", err.hint)});
+                                           .what = preflight_keep(s->p, err.msg),
+                                           .why = word(SAY_CHECK_SHORT_CLIPS_WHY),
+                                           .fix = preflight_keep(s->p, err.hint)});
             return;
         }
         Dataset d;
@@ -416,9 +392,9 @@ void preflight_data(Survey *s)
         preflight_finding(s, (Finding){.severity = FINDING_ERROR,
                                        .area = AREA_DATA,
                                        .key = "data_path",
-                                       .what = preflight_say(s->p, "%.500s", why.msg),
-                                       .why = "there is nothing to train on",
-                                       .fix = preflight_say(s->p, "%.300s", why.hint)});
+                                       .what = preflight_keep(s->p, why.msg),
+                                       .why = word(SAY_CHECK_UNREADABLE_DATASET_WHY),
+                                       .fix = preflight_keep(s->p, why.hint)});
         return;
     }
     s->has_corpus = 1;
@@ -438,26 +414,23 @@ static void check_size(Survey *s)
     Preflight *p = s->p;
     const double each = (double)s->plan.parameters / s->cores;
     if (s->o->model->traits.host_memory && each > MOST_ON_A_CORE && (double)s->plan.parameters > SMALLEST)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_WARNING,
-                         .area = AREA_MEMORY,
-                         .key = s->cfg->network == NETWORK_VOCODER ? "vocoder_size" : "model_size",
-                         .what = preflight_say(p, "%.1f million parameters on %d core%s without a GPU",
-                                               (double)s->plan.parameters * 1e-6, s->cores,
-                                               plural((uint64_t)s->cores)),
-                         .why = "a step takes seconds, and a voice some thousand steps",
-                         .fix = s->cfg->network == NETWORK_VOCODER ? "a smaller vocoder_size, or a GPU"
-                                                                   : "model_size: nano, or a GPU"});
-    if (policy_global_batch(s->cfg, 1) == 1)
         preflight_finding(s,
                           (Finding){.severity = FINDING_WARNING,
                                     .area = AREA_MEMORY,
-                                    .key = "batch_size",
-                                    .what = "batches of one clip",
-                                    .why = "each step follows one clip alone: the loss jumps, and learning "
-                                           "takes longer than with a few at a time",
-                                    .fix = "batch_size: 8 or more; what does not fit at once is learned in "
-                                           "parts (global_batch_size)"});
+                                    .key = s->cfg->network == NETWORK_VOCODER ? "vocoder_size" : "model_size",
+                                    .what = preflight_say_count(p, SAY_CHECK_BIG_NETWORK, s->cores,
+                                                                (double)s->plan.parameters * 1e-6, s->cores),
+                                    .why = word(SAY_CHECK_BIG_NETWORK_WHY),
+                                    .fix = s->cfg->network == NETWORK_VOCODER
+                                               ? word(SAY_CHECK_SMALLER_VOCODER)
+                                               : preflight_say(p, SAY_CHECK_SMALLER_VOICE)});
+    if (policy_global_batch(s->cfg, 1) == 1)
+        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                       .area = AREA_MEMORY,
+                                       .key = "batch_size",
+                                       .what = word(SAY_CHECK_SINGLE),
+                                       .why = word(SAY_CHECK_SINGLE_WHY),
+                                       .fix = word(SAY_CHECK_SINGLE_FIX)});
 }
 
 static void host_memory(Survey *s)
@@ -466,22 +439,20 @@ static void host_memory(Survey *s)
     const Config *c = s->cfg;
     uint64_t available = mem_available();
     if (available)
-        preflight_row(s, AREA_MEMORY, "host memory",
-                      preflight_say(p, "%s available", preflight_bytes(p, available)), STATUS_INFO,
-                      preflight_say(p, "%s for batches", preflight_bytes(p, s->plan.pinned)));
+        preflight_row(s, AREA_MEMORY, word(SAY_CHECK_HOST_MEMORY),
+                      preflight_say(p, SAY_CHECK_AVAILABLE, preflight_bytes(p, available)), STATUS_INFO,
+                      preflight_say(p, SAY_CHECK_FOR_BATCHES, preflight_bytes(p, s->plan.pinned)));
     if (available && s->plan.pinned > available / 2)
         preflight_finding(
             s,
-            (Finding){
-                .severity = FINDING_WARNING,
-                .area = AREA_MEMORY,
-                .key = "prefetch_buffer_size",
-                .what = preflight_say(p, "batches in host memory take %s of the %s that are available",
-                                      preflight_bytes(p, s->plan.pinned), preflight_bytes(p, available)),
-                .why =
-                    "page-locked memory cannot be swapped out, and the page cache of the dataset has no room",
-                .set_value = c->prefetch_buffer_size == CONFIG_AUTO ? NULL : "auto",
-                .fix = c->prefetch_buffer_size == CONFIG_AUTO ? "a smaller batch_size" : NULL});
+            (Finding){.severity = FINDING_WARNING,
+                      .area = AREA_MEMORY,
+                      .key = "prefetch_buffer_size",
+                      .what = preflight_say(p, SAY_CHECK_PINNED, preflight_bytes(p, s->plan.pinned),
+                                            preflight_bytes(p, available)),
+                      .why = word(SAY_CHECK_PINNED_WHY),
+                      .set_value = c->prefetch_buffer_size == CONFIG_AUTO ? NULL : "auto",
+                      .fix = c->prefetch_buffer_size == CONFIG_AUTO ? word(SAY_CHECK_SMALLER_BATCH) : NULL});
 }
 
 /* lengths: which clips the plan is made for. */
@@ -489,19 +460,19 @@ static void plan_rows(Survey *s, const char *lengths)
 {
     Preflight *p = s->p;
     const PreflightOptions *o = s->o;
-    preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->model->name),
-                  preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.model_total),
+    preflight_row(s, AREA_MEMORY, preflight_say(p, SAY_CHECK_DEVICE, o->model->name),
+                  preflight_say(p, SAY_CHECK_SHARE, preflight_bytes(p, s->plan.model_total),
                                 preflight_bytes(p, s->plan.model_limit)),
                   s->plan.model_total > s->plan.model_limit ? STATUS_BAD : STATUS_GOOD, lengths);
     if (!device_same(o->data, o->model))
-        preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->data->name),
-                      preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.data_total),
+        preflight_row(s, AREA_MEMORY, preflight_say(p, SAY_CHECK_DEVICE, o->data->name),
+                      preflight_say(p, SAY_CHECK_SHARE, preflight_bytes(p, s->plan.data_total),
                                     preflight_bytes(p, s->plan.data_limit)),
                       s->plan.data_total > s->plan.data_limit ? STATUS_BAD : STATUS_GOOD, lengths);
-    preflight_row(s, AREA_MEMORY, "parameters",
-                  preflight_say(p, "%.2f million", (double)s->plan.parameters * 1e-6), STATUS_INFO, "");
-    preflight_row(s, AREA_MEMORY, "largest batch", preflight_say(p, "%d", s->plan.largest_batch), STATUS_INFO,
-                  lengths);
+    preflight_row(s, AREA_MEMORY, word(SAY_CHECK_PARAMETERS),
+                  preflight_say(p, SAY_CHECK_MILLION, (double)s->plan.parameters * 1e-6), STATUS_INFO, "");
+    preflight_row(s, AREA_MEMORY, word(SAY_CHECK_LARGEST_BATCH),
+                  preflight_format(p, "%d", s->plan.largest_batch), STATUS_INFO, lengths);
     check_size(s);
 }
 
@@ -534,19 +505,17 @@ void preflight_memory(Survey *s)
     int rc = train_plan(&s->plan, &t, &err);
     if (!s->plan.parameters)
         return;
-    const char *lengths =
-        real ? "with the longest clip of the dataset" : "with the longest clip that the limits allow";
+    const char *lengths = word(real ? SAY_CHECK_LONGEST_REAL : SAY_CHECK_LONGEST_ALLOWED);
     plan_rows(s, lengths);
     if (rc) {
         int largest = real ? s->plan.largest_batch : 0;
         Finding f = {.severity = real ? FINDING_ERROR : FINDING_NOTE,
                      .area = AREA_MEMORY,
                      .key = "batch_size",
-                     .what = preflight_say(p, "%.400s (%s)", err.msg, lengths),
-                     .why = real ? "the run would end before its first step"
-                                 : "whether it fits depends on the clips of the dataset",
-                     .fix = largest > 0 ? NULL : preflight_say(p, "%.300s", err.hint),
-                     .set_value = largest > 0 ? preflight_say(p, "%d", largest) : NULL};
+                     .what = preflight_format(p, "%.400s (%s)", err.msg, lengths),
+                     .why = word(real ? SAY_CHECK_NO_FIRST_STEP : SAY_CHECK_MAY_NOT_FIT_WHY),
+                     .fix = largest > 0 ? NULL : preflight_keep(p, err.hint),
+                     .set_value = largest > 0 ? preflight_format(p, "%d", largest) : NULL};
         preflight_finding(s, f);
     }
     host_memory(s);

@@ -42,25 +42,25 @@ static void list_gpus(Gpus *g)
     *g = (Gpus){0};
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        snprintf(g->why, sizeof g->why, "no NVIDIA driver on this machine (libcuda.so.1 does not load)");
+        say(g->why, sizeof g->why, SAY_CHECK_NO_DRIVER);
         return;
     }
     int rc, found = load(library, "cuInit", &d.init) && load(library, "cuDeviceGetCount", &d.count) &&
                     load(library, "cuDeviceGet", &d.get) && load(library, "cuDeviceGetName", &d.name) &&
                     load(library, "cuDeviceGetAttribute", &d.attribute);
     if (!found)
-        snprintf(g->why, sizeof g->why, "the NVIDIA driver lacks functions that every version has");
+        say(g->why, sizeof g->why, SAY_CHECK_ODD_DRIVER);
     else if ((rc = d.init(0)) || (rc = d.count(&g->count))) {
         g->count = 0;
-        snprintf(g->why, sizeof g->why, "the NVIDIA driver does not start (error %d)", rc);
+        say(g->why, sizeof g->why, SAY_CHECK_DEAD_DRIVER, rc);
     } else if (g->count == 0)
-        snprintf(g->why, sizeof g->why, "the NVIDIA driver shows no GPU to this process");
+        say(g->why, sizeof g->why, SAY_CHECK_BLIND_DRIVER);
     g->count = g->count > MOST_GPUS ? MOST_GPUS : g->count;
     for (int i = 0, device; i < g->count; i++)
         if (d.get(&device, i) || d.name(g->names[i], sizeof g->names[i], device) ||
             d.attribute(&g->major[i], CAPABILITY_MAJOR, device) ||
             d.attribute(&g->minor[i], CAPABILITY_MINOR, device))
-            snprintf(g->names[i], sizeof g->names[i], "GPU that does not answer");
+            say(g->names[i], sizeof g->names[i], SAY_CHECK_DUMB_GPU);
     /* The library stays loaded: the CUDA part may be using it. */
 }
 
@@ -73,10 +73,9 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
     int is_number = name[0] >= '0' && name[0] <= '9', number = atoi(name);
     /* A number that does not exist is told before anything is opened. */
     if (is_number && number >= g->count) {
-        f.what = preflight_say(
-            p, "%s is GPU %s, but %s%s", key, name, g->count ? "" : "there is none: ",
-            g->count ? preflight_say(p, "there %s %d", g->count == 1 ? "is" : "are", g->count) : g->why);
-        f.why = "nothing can run on a device that is not there";
+        f.what = g->count ? preflight_say_count(p, SAY_CHECK_GPU_OF_FEWER, g->count, key, name, g->count)
+                          : preflight_say(p, SAY_CHECK_GPU_OF_NONE, key, name, g->why);
+        f.why = word(SAY_CHECK_GPU_MISSING_WHY);
         f.set_value = "auto";
         preflight_finding(s, f);
         return;
@@ -93,9 +92,9 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
         device_close(d);
         sim_close(&sim);
         if (err.code) {
-            f.what = preflight_say(p, "device %s does not open: %.400s", name, err.msg);
-            f.why = "nothing can run on it";
-            f.fix = is_number ? NULL : preflight_say(p, "%.300s", err.hint);
+            f.what = preflight_say(p, SAY_CHECK_CLOSED, name, err.msg);
+            f.why = word(SAY_CHECK_CLOSED_WHY);
+            f.fix = is_number ? NULL : preflight_keep(p, err.hint);
             f.set_value = is_number ? "auto" : NULL;
             preflight_finding(s, f);
         }
@@ -103,18 +102,18 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
     }
     DeviceMemory m = {0};
     device->ops->memory_info(device, &m);
-    preflight_row(s, AREA_DEVICES, key, preflight_say(p, "%s (%s)", device->name, device->model), STATUS_INFO,
-                  m.total ? preflight_say(p, "%s of memory", preflight_bytes(p, m.total)) : "");
+    preflight_row(s, AREA_DEVICES, key, preflight_format(p, "%s (%s)", device->name, device->model),
+                  STATUS_INFO,
+                  m.total ? preflight_say(p, SAY_CHECK_OF_MEMORY, preflight_bytes(p, m.total)) : "");
     /* auto took the CPU although there is a GPU: why? */
     if (strcmp(name, "auto") == 0 && device->traits.host_memory && g->count > 0) {
         Device *d = NULL;
         device_open(&d, "0", &(DeviceOptions){0}, &err);
         device_close(d);
         f.severity = FINDING_WARNING;
-        f.what = preflight_say(p, "%s falls back to the CPU although there %s %d GPU%s", key,
-                               g->count == 1 ? "is" : "are", g->count, g->count == 1 ? "" : "s");
-        f.why = preflight_say(p, "%.500s", err.code ? err.msg : "the GPU did not open when it was asked for");
-        f.fix = preflight_say(p, "%.300s", err.hint);
+        f.what = preflight_say_count(p, SAY_CHECK_FALLS_BACK, g->count, key, g->count);
+        f.why = preflight_keep(p, err.code ? err.msg : word(SAY_CHECK_DID_NOT_OPEN));
+        f.fix = preflight_keep(p, err.hint);
         preflight_finding(s, f);
     }
 }
@@ -128,8 +127,8 @@ static void check_cap(Survey *s, const char *key, int megabytes, Device *device)
     Finding f = {.severity = FINDING_WARNING, .area = AREA_DEVICES, .key = key};
     if (!s->cfg->enable_memory_isolation) {
         f.key = "enable_memory_isolation";
-        f.what = preflight_say(s->p, "%s is %d MB, but the caps are switched off", key, megabytes);
-        f.why = "a cap that is not held lets the other device's work run out of memory";
+        f.what = preflight_say(s->p, SAY_CHECK_CAP_OFF, key, megabytes);
+        f.why = word(SAY_CHECK_CAP_OFF_WHY);
         f.set_value = "true";
         preflight_finding(s, f);
     }
@@ -138,12 +137,17 @@ static void check_cap(Survey *s, const char *key, int megabytes, Device *device)
     device->ops->memory_info(device, &m);
     if (m.total && (uint64_t)megabytes << 20 > m.total) {
         f = (Finding){.severity = FINDING_WARNING, .area = AREA_DEVICES, .key = key};
-        f.what = preflight_say(s->p, "the cap of %d MB is more than device %s has (%s)", megabytes,
-                               device->name, preflight_bytes(s->p, m.total));
-        f.why = "the plan would count on memory that is not there";
+        f.what =
+            preflight_say(s->p, SAY_CHECK_CAP_HIGH, megabytes, device->name, preflight_bytes(s->p, m.total));
+        f.why = word(SAY_CHECK_CAP_HIGH_WHY);
         f.set_value = "0";
         preflight_finding(s, f);
     }
+}
+
+static const char *capability(Preflight *p, const Gpus *g, int i)
+{
+    return preflight_format(p, "%d.%d", g->major[i], g->minor[i]);
 }
 
 /* bf16 that the GPU could have and is not used. */
@@ -153,28 +157,24 @@ static void check_precision(Survey *s, const Gpus *g)
     const Device *d = s->o->model;
     int on = s->cfg->mixed_precision;
     if (!s->on_gpu) {
-        preflight_row(s, AREA_GRAPH, "mixed precision", on ? "true" : "false", STATUS_UNKNOWN,
-                      d ? preflight_say(p, "device %s computes in float either way", d->name)
-                        : "there is no model device");
+        preflight_row(s, AREA_GRAPH, word(SAY_CHECK_PRECISION), on ? "true" : "false", STATUS_UNKNOWN,
+                      d ? preflight_say(p, SAY_CHECK_FLOAT_ANYWAY, d->name)
+                        : word(SAY_CHECK_NO_MODEL_DEVICE));
         return;
     }
     /* The generation decides whether bf16 is fast. */
     int known = d->index < g->count && g->major[d->index] > 0;
-    const char *generation =
-        known ? preflight_say(p, "compute capability %d.%d", g->major[d->index], g->minor[d->index])
-              : "capability not told";
-    preflight_row(s, AREA_GRAPH, "mixed precision", on ? "bf16" : "float",
+    const char *generation = known ? preflight_say(p, SAY_CHECK_CAPABILITY, capability(p, g, d->index))
+                                   : word(SAY_CHECK_NO_CAPABILITY);
+    preflight_row(s, AREA_GRAPH, word(SAY_CHECK_PRECISION), on ? "bf16" : "float",
                   on ? STATUS_GOOD : STATUS_ACCEPTABLE, generation);
     if (!on && known && g->major[d->index] >= 8)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_WARNING,
-                         .area = AREA_GRAPH,
-                         .key = "mixed_precision",
-                         .what = preflight_say(
-                             p, "the matrix units of %s (%s) know bf16, but mixed precision is off", d->model,
-                             generation),
-                         .why = "products in float take more time and twice the memory for activations",
-                         .set_value = "true"});
+        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                       .area = AREA_GRAPH,
+                                       .key = "mixed_precision",
+                                       .what = preflight_say(p, SAY_CHECK_NO_BF16, d->model, generation),
+                                       .why = word(SAY_CHECK_NO_BF16_WHY),
+                                       .set_value = "true"});
 }
 
 /* How data and model device are connected, and what that means for the copy between them. */
@@ -188,8 +188,8 @@ static void check_topology(Survey *s)
     if (!o->data || !o->model || (o->model->traits.host_memory && o->data->traits.host_memory))
         return;
     if (topology_read(&t, o->data, o->model, o->sim, &err)) {
-        preflight_row(s, AREA_DEVICES, "connection", "not known", STATUS_UNKNOWN,
-                      preflight_say(p, "%.200s", err.msg));
+        preflight_row(s, AREA_DEVICES, word(SAY_CHECK_CONNECTION), word(SAY_CHECK_NOT_KNOWN), STATUS_UNKNOWN,
+                      preflight_keep(p, err.msg));
         return;
     }
     const Device *const both[2] = {o->data, o->model};
@@ -197,21 +197,20 @@ static void check_topology(Survey *s)
         if (!*topology_link(&t, i, text, sizeof text))
             continue;
         int slow = topology_is_slow(&t, i);
-        preflight_row(s, AREA_DEVICES, preflight_say(p, "link of %s", both[i]->name),
-                      preflight_say(p, "%s", text), slow ? STATUS_BAD : STATUS_GOOD, "one direction");
+        preflight_row(s, AREA_DEVICES, preflight_say(p, SAY_CHECK_LINK, both[i]->name),
+                      preflight_keep(p, text), slow ? STATUS_BAD : STATUS_GOOD, word(SAY_CHECK_ONE_WAY));
         if (slow)
-            preflight_finding(
-                s, (Finding){.severity = FINDING_WARNING,
-                             .area = AREA_DEVICES,
-                             .what = preflight_say(p, "device %s has %d of the %d PCIe lanes it could use",
-                                                   both[i]->name, t.pcie_lanes[i], t.pcie_most_lanes[i]),
-                             .why = "every copy to it takes longer in proportion",
-                             .value = preflight_say(p, "%s", text),
-                             .fix = "another slot of the mainboard, or a riser without damage"});
+            preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                           .area = AREA_DEVICES,
+                                           .what = preflight_say(p, SAY_CHECK_LANES, both[i]->name,
+                                                                 t.pcie_lanes[i], t.pcie_most_lanes[i]),
+                                           .why = word(SAY_CHECK_LANES_WHY),
+                                           .value = preflight_keep(p, text),
+                                           .fix = word(SAY_CHECK_LANES_FIX)});
     }
     if (!device_same(o->data, o->model) && !o->data->traits.host_memory)
-        preflight_row(s, AREA_DEVICES, "copy between devices",
-                      preflight_say(p, "%s", topology_peer(&t, text, sizeof text)),
+        preflight_row(s, AREA_DEVICES, word(SAY_CHECK_PEER_COPY),
+                      preflight_keep(p, topology_peer(&t, text, sizeof text)),
                       t.direct == 0 ? STATUS_ACCEPTABLE : STATUS_GOOD, "");
 }
 
@@ -224,19 +223,17 @@ void preflight_devices(Survey *s)
     Gpus g;
     list_gpus(&g);
     for (int i = 0; i < g.count; i++)
-        preflight_row(s, AREA_DEVICES, preflight_say(p, "GPU %d", i), preflight_say(p, "%s", g.names[i]),
+        preflight_row(s, AREA_DEVICES, preflight_format(p, "GPU %d", i), preflight_keep(p, g.names[i]),
                       g.major[i] >= 8 ? STATUS_GOOD : STATUS_BAD,
-                      preflight_say(p, "compute capability %d.%d%s", g.major[i], g.minor[i],
-                                    g.major[i] >= 8 ? "" : ", 8.0 is needed"));
+                      g.major[i] >= 8 ? preflight_say(p, SAY_CHECK_CAPABILITY, capability(p, &g, i))
+                                      : preflight_say(p, SAY_CHECK_OLD_CAPABILITY, capability(p, &g, i)));
     if (g.count == 0) {
-        preflight_row(s, AREA_DEVICES, "GPUs", "none", STATUS_UNKNOWN, preflight_say(p, "%s", g.why));
-        preflight_finding(
-            s, (Finding){
-                   .severity = FINDING_NOTE,
-                   .area = AREA_DEVICES,
-                   .what = preflight_say(p, "not measured: GPU memory, generation, graph capture; %s", g.why),
-                   .why = "these checks need a GPU",
-                   .value = "0 GPUs"});
+        preflight_row(s, AREA_DEVICES, "GPUs", word(SAY_NONE), STATUS_UNKNOWN, preflight_keep(p, g.why));
+        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
+                                       .area = AREA_DEVICES,
+                                       .what = preflight_say(p, SAY_CHECK_NO_GPU, g.why),
+                                       .why = word(SAY_CHECK_NO_GPU_WHY),
+                                       .value = "0 GPUs"});
     }
     size_t before = p->count;
     Sim sim = {0};
@@ -245,9 +242,9 @@ void preflight_devices(Survey *s)
         preflight_finding(s, (Finding){.severity = FINDING_ERROR,
                                        .area = AREA_DEVICES,
                                        .key = "sim",
-                                       .what = preflight_say(p, "%.400s", err.msg),
-                                       .why = "there is no simulated machine to run on",
-                                       .fix = preflight_say(p, "%.300s", err.hint)});
+                                       .what = preflight_keep(p, err.msg),
+                                       .why = word(SAY_CHECK_NO_SIM_WHY),
+                                       .fix = preflight_keep(p, err.hint)});
         return;
     }
     sim_close(&sim);
@@ -257,20 +254,18 @@ void preflight_devices(Survey *s)
         preflight_finding(s, (Finding){.severity = FINDING_ERROR,
                                        .area = AREA_DEVICES,
                                        .key = "model_gpu",
-                                       .what = preflight_say(p, "%.500s", o->device_error->msg),
-                                       .why = "nothing can run on the devices",
-                                       .fix = preflight_say(p, "%.300s", o->device_error->hint)});
+                                       .what = preflight_keep(p, o->device_error->msg),
+                                       .why = word(SAY_CHECK_BOTH_CLOSED_WHY),
+                                       .fix = preflight_keep(p, o->device_error->hint)});
     check_cap(s, "data_gpu_memory", c->data_gpu_memory, o->data);
     check_cap(s, "model_gpu_memory", c->model_gpu_memory, o->model);
     check_precision(s, &g);
     check_topology(s);
     if (g.count >= 2 && o->data && o->data == o->model && s->on_gpu)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_NOTE,
-                         .area = AREA_DEVICES,
-                         .key = "data_gpu",
-                         .what = preflight_say(p, "%d GPUs are there, and one does both jobs", g.count),
-                         .why = "a second GPU can prepare the batches while the first one trains; `myxtts "
-                                "profile dual` measures what that gives",
-                         .fix = "data_gpu: another number than model_gpu"});
+        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
+                                       .area = AREA_DEVICES,
+                                       .key = "data_gpu",
+                                       .what = preflight_say(p, SAY_CHECK_IDLE_GPU, g.count),
+                                       .why = preflight_say(p, SAY_CHECK_IDLE_GPU_WHY),
+                                       .fix = word(SAY_CHECK_IDLE_GPU_FIX)});
 }

@@ -2,6 +2,7 @@
 #ifndef MYXTTS_DIAG_PREFLIGHT_PRIVATE_H
 #define MYXTTS_DIAG_PREFLIGHT_PRIVATE_H
 
+#include "base/words/words.h"
 #include "diag/preflight/preflight.h"
 #include "train/trainer.h"
 
@@ -21,8 +22,15 @@ typedef struct Survey {
     TrainPlan plan;          /* not valid if its parameters are 0 */
 } Survey;
 
-/* Formats a string in the memory of the report; "" if out of memory. */
-const char *preflight_say(Preflight *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A copy of the text in the memory of the report; "" if out of memory, which is remembered and told once. */
+const char *preflight_keep(Preflight *p, const char *text);
+/* A value in any language: a number, a name, a setting. */
+const char *preflight_format(Preflight *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A sentence of words.h. */
+#define preflight_say(p, id, ...) \
+    (say((p)->sentence, sizeof(p)->sentence, id, ##__VA_ARGS__), preflight_keep(p, (p)->sentence))
+#define preflight_say_count(p, id, n, ...) \
+    (say_count((p)->sentence, sizeof(p)->sentence, id, n, ##__VA_ARGS__), preflight_keep(p, (p)->sentence))
 /* Adds a finding; strings that are NULL become "". place is derived from the key; if fix is NULL and
  * set_value is not, fix becomes "key: value". If the command line set the key, set_value is dropped and only
  * the advice stays. */

@@ -46,19 +46,18 @@ static int check_folder(Survey *s, const char *key, const char *path, uint64_t *
     }
     const char *wrong = NULL;
     if (stat(there, &st) || !S_ISDIR(st.st_mode))
-        wrong = "is no folder";
+        wrong = preflight_say(p, SAY_CHECK_NOT_A_FOLDER, there);
     else if (access(there, W_OK | X_OK))
-        wrong =
-            errno == EROFS ? "is on a disk that is mounted read-only" : "cannot be written to by this user";
+        wrong = errno == EROFS ? preflight_say(p, SAY_CHECK_READ_ONLY, there)
+                               : preflight_say(p, SAY_CHECK_FORBIDDEN, there);
     if (wrong)
-        preflight_finding(
-            s, (Finding){.severity = FINDING_ERROR,
-                         .area = AREA_STORAGE,
-                         .key = key,
-                         .what = preflight_say(p, "%.400s %s", there, wrong),
-                         .why = "what the run makes would be lost",
-                         .value = preflight_say(p, "%.400s", path),
-                         .fix = preflight_say(p, "set %s to a folder that can be written to", key)});
+        preflight_finding(s, (Finding){.severity = FINDING_ERROR,
+                                       .area = AREA_STORAGE,
+                                       .key = key,
+                                       .what = wrong,
+                                       .why = word(SAY_CHECK_FOLDER_WHY),
+                                       .value = preflight_keep(p, path),
+                                       .fix = preflight_say(p, SAY_CHECK_FOLDER_FIX, key)});
     *room = 0;
     if (!wrong && statvfs(there, &fs) == 0)
         *room = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -73,17 +72,17 @@ static void check_room(Survey *s, const char *key, const char *what, uint64_t ro
     Preflight *p = s->p;
     const char *have = preflight_bytes(p, room);
     int enough = room >= need;
-    preflight_row(s, AREA_STORAGE, what, preflight_say(p, "%s free", have), enough ? STATUS_GOOD : STATUS_BAD,
-                  need ? preflight_say(p, "%s needed: %s", preflight_bytes(p, need), how) : "");
+    preflight_row(s, AREA_STORAGE, what, preflight_say(p, SAY_CHECK_FREE, have),
+                  enough ? STATUS_GOOD : STATUS_BAD,
+                  need ? preflight_say(p, SAY_CHECK_NEEDED_FOR, preflight_bytes(p, need), how) : "");
     if (!enough)
         preflight_finding(
             s, (Finding){.severity = FINDING_ERROR,
                          .area = AREA_STORAGE,
                          .key = key,
-                         .what = preflight_say(p, "%s are free for the %s, but %s are needed", have, what,
-                                               preflight_bytes(p, need)),
-                         .why = preflight_say(p, "the disk would be full in the middle of the run (%s)", how),
-                         .fix = preflight_say(p, "make room, or set %s to another disk", key)});
+                         .what = preflight_say(p, SAY_CHECK_FULL, what, preflight_bytes(p, need), have),
+                         .why = preflight_say(p, SAY_CHECK_FULL_WHY, how),
+                         .fix = preflight_say(p, SAY_CHECK_FULL_FIX, key)});
 }
 
 /* A checkpoint that was asked for must be there and whole. */
@@ -97,17 +96,15 @@ static void check_resume(Survey *s)
         return;
     int rc = checkpoint_find(path, is_auto ? NULL : c->resume, c->checkpoint_dir, NULL, &err);
     if (rc == 0)
-        preflight_row(s, AREA_STORAGE, "resume", preflight_say(s->p, "%.500s", path), STATUS_GOOD,
-                      "the checkpoint is whole");
+        preflight_row(s, AREA_STORAGE, "resume", preflight_keep(s->p, path), STATUS_GOOD,
+                      word(SAY_CHECK_INTACT));
     else if (!is_auto || rc != ERR_MISSING)
-        preflight_finding(
-            s,
-            (Finding){.severity = FINDING_ERROR,
-                      .area = AREA_STORAGE,
-                      .key = "resume",
-                      .what = preflight_say(s->p, "there is nothing to go on from: %.400s", err.msg),
-                      .why = "the run would end before its first step",
-                      .fix = "name a checkpoint that is there, or resume: none in an empty checkpoint_dir"});
+        preflight_finding(s, (Finding){.severity = FINDING_ERROR,
+                                       .area = AREA_STORAGE,
+                                       .key = "resume",
+                                       .what = preflight_say(s->p, SAY_CHECK_NO_RESUME, err.msg),
+                                       .why = word(SAY_CHECK_NO_FIRST_STEP),
+                                       .fix = preflight_say(s->p, SAY_CHECK_NO_RESUME_FIX)});
 }
 
 /* Weights that a run is to begin with must be there and whole. */
@@ -118,16 +115,15 @@ static void check_init_from(Survey *s)
     if (!config_begins_with(s->cfg))
         return;
     if (checkpoint_find(path, s->cfg->init_from, s->cfg->checkpoint_dir, NULL, &err) == 0)
-        preflight_row(s, AREA_STORAGE, "init_from", preflight_say(s->p, "%.500s", path), STATUS_GOOD,
-                      "the checkpoint is whole");
+        preflight_row(s, AREA_STORAGE, "init_from", preflight_keep(s->p, path), STATUS_GOOD,
+                      word(SAY_CHECK_INTACT));
     else
-        preflight_finding(
-            s, (Finding){.severity = FINDING_ERROR,
-                         .area = AREA_STORAGE,
-                         .key = "init_from",
-                         .what = preflight_say(s->p, "there are no weights to begin with: %.400s", err.msg),
-                         .why = "the run would end before its first step",
-                         .fix = "name a checkpoint, or the folder of a run, that is there"});
+        preflight_finding(s, (Finding){.severity = FINDING_ERROR,
+                                       .area = AREA_STORAGE,
+                                       .key = "init_from",
+                                       .what = preflight_say(s->p, SAY_CHECK_NO_INIT, err.msg),
+                                       .why = word(SAY_CHECK_NO_FIRST_STEP),
+                                       .fix = word(SAY_CHECK_NO_INIT_FIX)});
 }
 
 /* Rights first: room on a disk that cannot be written to means nothing. */
@@ -139,8 +135,8 @@ void preflight_storage(Survey *s)
         /* The best, and the one being written. */
         uint64_t files = (uint64_t)c->keep_checkpoints + 2;
         check_room(
-            s, "checkpoint_dir", "checkpoints", room, one * files,
-            preflight_say(s->p, "%llu files of %s", (unsigned long long)files, preflight_bytes(s->p, one)));
+            s, "checkpoint_dir", word(SAY_CHECK_CHECKPOINTS), room, one * files,
+            preflight_say(s->p, SAY_CHECK_FILES, (unsigned long long)files, preflight_bytes(s->p, one)));
     }
     check_resume(s);
     check_init_from(s);
@@ -150,9 +146,8 @@ void preflight_storage(Survey *s)
     if (!cache)
         s->p->failed = 1;
     else if (check_folder(s, "cache_dir", cache, &room))
-        check_room(s, "cache_dir", "caches", room, s->cache_estimate,
-                   s->cache_estimate ? "estimated from the lengths in the audio headers"
-                                     : "nothing is left to build");
+        check_room(s, "cache_dir", word(SAY_CHECK_CACHES), room, s->cache_estimate,
+                   word(s->cache_estimate ? SAY_CHECK_FROM_HEADERS : SAY_CHECK_NOTHING_TO_BUILD));
     free(cache);
 }
 
@@ -162,22 +157,23 @@ void preflight_storage(Survey *s)
 static const char *limit_text(Preflight *p, rlim_t x, int bytes)
 {
     if (x == RLIM_INFINITY)
-        return "unlimited";
-    return bytes ? preflight_bytes(p, (uint64_t)x) : preflight_say(p, "%llu", (unsigned long long)x);
+        return word(SAY_CHECK_UNLIMITED);
+    return bytes ? preflight_bytes(p, (uint64_t)x) : preflight_format(p, "%llu", (unsigned long long)x);
 }
 
 /* A limit that has to leave `need`. */
-static void check_limit(Survey *s, int resource, const char *name, const char *option, uint64_t need,
-                        int bytes, Severity severity, const char *why)
+static void check_limit(Survey *s, int resource, Word which, const char *option, uint64_t need, int bytes,
+                        Severity severity, Word why)
 {
     Preflight *p = s->p;
+    const char *name = word(which);
     struct rlimit r;
     if (getrlimit((__rlimit_resource_t)resource, &r))
         return;
     int low = r.rlim_cur != RLIM_INFINITY && (uint64_t)r.rlim_cur < need;
     const char *value = limit_text(p, r.rlim_cur, bytes);
     preflight_row(s, AREA_LIMITS, name, value, low ? STATUS_BAD : STATUS_GOOD,
-                  need ? preflight_say(p, "%s needed", limit_text(p, (rlim_t)need, bytes)) : "");
+                  need ? preflight_say(p, SAY_CHECK_NEEDED, limit_text(p, (rlim_t)need, bytes)) : "");
     if (!low)
         return;
     /* ulimit counts in KiB where the limit is in bytes. */
@@ -186,13 +182,11 @@ static void check_limit(Survey *s, int resource, const char *name, const char *o
     preflight_finding(
         s, (Finding){.severity = severity,
                      .area = AREA_LIMITS,
-                     .what = preflight_say(p, "the limit on %s is %s, but %s are needed", name, value,
-                                           limit_text(p, (rlim_t)need, bytes)),
-                     .why = why,
+                     .what = preflight_say(p, SAY_CHECK_LOW, name, value, limit_text(p, (rlim_t)need, bytes)),
+                     .why = word(why),
                      .value = value,
-                     .fix = preflight_say(
-                         p, "ulimit %s %llu%s", option, (unsigned long long)unit,
-                         allowed ? "" : " (the hard limit is lower: an administrator has to raise it)")});
+                     .fix = preflight_format(p, "ulimit %s %llu%s", option, (unsigned long long)unit,
+                                             allowed ? "" : word(SAY_CHECK_HARD))});
 }
 
 /* Limits that a shell or a cluster sets, and that end a run hours later. */
@@ -202,33 +196,28 @@ void preflight_limits(Survey *s)
     uint64_t checkpoint = (uint64_t)s->plan.parameters * 3 * sizeof(float);
     uint64_t largest = checkpoint > s->cache_estimate ? checkpoint : s->cache_estimate;
     struct rlimit r;
-    check_limit(s, RLIMIT_NOFILE, "open files", "-n", 128 + s->segments + 8 * (uint64_t)workers, 0,
-                FINDING_ERROR, "caches, logs and the pipes of the phonemiser are open at once");
-    check_limit(s, RLIMIT_STACK, "stack", "-s", 512 * 1024, 1, FINDING_WARNING,
-                "threads take their stacks from this limit");
-    check_limit(s, RLIMIT_FSIZE, "file size", "-f", largest, 1, FINDING_ERROR,
-                "checkpoints or caches could not be written");
-    check_limit(s, RLIMIT_NPROC, "processes", "-u", 64 + 2 * (uint64_t)workers, 0, FINDING_WARNING,
-                "worker threads and phonemiser processes count as processes of the user");
+    check_limit(s, RLIMIT_NOFILE, SAY_CHECK_OPEN_FILES, "-n", 128 + s->segments + 8 * (uint64_t)workers, 0,
+                FINDING_ERROR, SAY_CHECK_OPEN_FILES_WHY);
+    check_limit(s, RLIMIT_STACK, SAY_CHECK_STACK, "-s", 512 * 1024, 1, FINDING_WARNING, SAY_CHECK_STACK_WHY);
+    check_limit(s, RLIMIT_FSIZE, SAY_CHECK_FILE_SIZE, "-f", largest, 1, FINDING_ERROR,
+                SAY_CHECK_FILE_SIZE_WHY);
+    check_limit(s, RLIMIT_NPROC, SAY_CHECK_PROCESSES, "-u", 64 + 2 * (uint64_t)workers, 0, FINDING_WARNING,
+                SAY_CHECK_PROCESSES_WHY);
     /* Addresses, not memory: mappings count in full. */
     uint64_t address = s->on_gpu ? (uint64_t)64 << 30 : s->plan.model_total * 2;
-    check_limit(s, RLIMIT_AS, "address space", "-v", address, 1, FINDING_WARNING,
-                s->on_gpu ? "the CUDA driver reserves far more addresses than memory"
-                          : "the memory plan and the mapped caches need it");
+    check_limit(s, RLIMIT_AS, SAY_CHECK_ADDRESSES, "-v", address, 1, FINDING_WARNING,
+                s->on_gpu ? SAY_CHECK_ADDRESSES_GPU : SAY_CHECK_ADDRESSES_CPU);
     if (getrlimit(RLIMIT_MEMLOCK, &r) == 0)
-        preflight_row(
-            s, AREA_LIMITS, "locked memory", limit_text(s->p, r.rlim_cur, 1), STATUS_INFO,
-            s->on_gpu ? preflight_say(
-                            s->p, "%s of batches are locked by the driver, which this limit does not hold",
-                            preflight_bytes(s->p, s->plan.pinned))
-                      : "nothing is locked without a GPU");
+        preflight_row(s, AREA_LIMITS, word(SAY_CHECK_LOCKED), limit_text(s->p, r.rlim_cur, 1), STATUS_INFO,
+                      s->on_gpu
+                          ? preflight_say(s->p, SAY_CHECK_LOCKED_GPU, preflight_bytes(s->p, s->plan.pinned))
+                          : word(SAY_CHECK_LOCKED_CPU));
     if (getrlimit(RLIMIT_CPU, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
         preflight_finding(
             s, (Finding){.severity = FINDING_WARNING,
                          .area = AREA_LIMITS,
-                         .what = preflight_say(s->p, "the process may use %llu s of processor time",
-                                               (unsigned long long)r.rlim_cur),
-                         .why = "a training run is killed when the time is over",
-                         .value = preflight_say(s->p, "%llu s", (unsigned long long)r.rlim_cur),
+                         .what = preflight_say(s->p, SAY_CHECK_TIME, (unsigned long long)r.rlim_cur),
+                         .why = word(SAY_CHECK_TIME_WHY),
+                         .value = preflight_say(s->p, SAY_CHECK_SECONDS, (unsigned long long)r.rlim_cur),
                          .fix = "ulimit -t unlimited"});
 }

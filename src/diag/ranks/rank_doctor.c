@@ -2,13 +2,14 @@
 #include "diag/ranks/rank_doctor.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/plural.h"
+#include "base/words/words.h"
 #include "diag/pipeline/doctor.h"
 #include "diag/report/thresholds.h"
 
@@ -279,20 +280,17 @@ static void name_data(RanksVerdict *v, const Work *w)
 
 /* --- what would help --- */
 
-static void add_gain(RanksVerdict *v, double predicted, double per_rank, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static void add_gain(RanksVerdict *v, double predicted, double per_rank, const char *fmt, ...)
+static RanksGain *new_gain(RanksVerdict *v, double predicted, double per_rank)
 {
-    if (v->gain_count == RANKS_MOST_GAINS)
-        return;
+    ASSERT_CMP(v->gain_count, <, RANKS_MOST_GAINS);
     RanksGain *g = &v->gains[v->gain_count++];
     g->predicted = predicted;
     g->per_rank = per_rank;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(g->change, sizeof g->change, fmt, args);
-    va_end(args);
+    return g;
 }
+/* The sentence names the change. */
+#define ADD_GAIN(v, predicted, per_rank, id, ...) \
+    say(new_gain(v, predicted, per_rank)->change, sizeof(v)->gains[0].change, id, ##__VA_ARGS__)
 
 /* Communication that is not hidden if the sums take `factor` times as long and the ranks' own work takes
  * `longer` times as long: what was measured, moved by what the model says of the change. */
@@ -333,8 +331,8 @@ static void gain_of_half(RanksVerdict *v, const Work *w)
     double bytes = half > 1 ? (half - 1.0) / half / ((w->n - 1.0) / w->n) : 0;
     own *= (w->period - w->exposed) / mean_slowest(w);
     double then = own + exposed_with(w, bytes, 1);
-    add_gain(v, 0.5 * w->period / then, w->period / then, "%d rank%s instead of %d", half,
-             plural((uint64_t)half), w->n);
+    RanksGain *g = new_gain(v, 0.5 * w->period / then, w->period / then);
+    say_count(g->change, sizeof g->change, SAY_RANKS_GAIN_HALF, half, half, w->n);
 }
 
 static void add_gains(RanksVerdict *v, Work *w, int slow, double gained)
@@ -346,68 +344,57 @@ static void add_gains(RanksVerdict *v, Work *w, int slow, double gained)
         for (int r = 0; r < w->n; r++)
             group += w->in[r];
         if (v->rank >= 0) {
-            add_gain(v, then, then, "rank %d as fast as the others", v->rank);
-            add_gain(v, then * (n - 1) / n, then, "without rank %d", v->rank);
+            ADD_GAIN(v, then, then, SAY_RANKS_GAIN_RANK, v->rank);
+            ADD_GAIN(v, then * (n - 1) / n, then, SAY_RANKS_GAIN_NO_RANK, v->rank);
         } else {
-            add_gain(v, then, then, "%s as fast as the other hosts", v->host);
-            add_gain(v, then * (n - group) / n, then, "without %s", v->host);
+            ADD_GAIN(v, then, then, SAY_RANKS_GAIN_HOST, v->host);
+            ADD_GAIN(v, then * (n - group) / n, then, SAY_RANKS_GAIN_NO_HOST, v->host);
         }
     }
     double link = w->period / (own + exposed_with(w, 0.5, 1));
     double batch = 2 * w->period / (2 * own + exposed_with(w, 1, 2));
     if (w->n > 1) {
-        add_gain(v, link, link, "a link between the ranks twice as fast");
-        add_gain(v, batch, batch, "batches twice as large");
+        ADD_GAIN(v, link, link, SAY_RANKS_GAIN_LINK);
+        ADD_GAIN(v, batch, batch, SAY_RANKS_GAIN_BATCH);
         gain_of_half(v, w);
     }
 }
 
 /* --- words --- */
 
-static void add_evidence(RanksVerdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add_evidence(RanksVerdict *v, const char *fmt, ...)
-{
-    if (v->evidence_count == RANKS_MOST_EVIDENCE)
-        return;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(v->evidence[v->evidence_count++], sizeof v->evidence[0], fmt, args);
-    va_end(args);
-}
-
 /* How a rank waits for a stage, and what the stage does: "waits for its disk: reading takes". */
 static const struct {
-    const char *one, *many, *work;
-} stage_words[STAGE_COUNT] = {
-    [STAGE_READ] = {"waits for its disk", "wait for their disk", "reading takes"},
-    [STAGE_DECODE] = {"waits for its loader", "wait for their loaders", "decoding takes"},
-    [STAGE_H2D] = {"waits for copies to its GPU", "wait for copies to their GPUs", "a copy takes"},
-    [STAGE_PREPROCESS] = {"waits for its preprocessing", "wait for their preprocessing", "that takes"},
-    [STAGE_PEER] = {"waits for copies between its GPUs", "wait for copies between their GPUs",
-                    "a copy takes"},
-    [STAGE_STEP] = {"computes more slowly", "compute more slowly", "the step's own work takes"},
-    [STAGE_SUM] = {"", "", ""},
+    Word one, many, work;
+} stage_words[STAGE_SUM] = {
+    [STAGE_READ] = {SAY_RANKS_READ_ONE, SAY_RANKS_READ_MANY, SAY_RANKS_READ_WORK},
+    [STAGE_DECODE] = {SAY_RANKS_DECODE_ONE, SAY_RANKS_DECODE_MANY, SAY_RANKS_DECODE_WORK},
+    [STAGE_H2D] = {SAY_RANKS_H2D_ONE, SAY_RANKS_H2D_MANY, SAY_RANKS_COPY_WORK},
+    [STAGE_PREPROCESS] = {SAY_RANKS_PREPROCESS_ONE, SAY_RANKS_PREPROCESS_MANY, SAY_RANKS_PREPROCESS_WORK},
+    [STAGE_PEER] = {SAY_RANKS_PEER_ONE, SAY_RANKS_PEER_MANY, SAY_RANKS_COPY_WORK},
+    [STAGE_STEP] = {SAY_RANKS_STEP_ONE, SAY_RANKS_STEP_MANY, SAY_RANKS_STEP_WORK},
 };
 
 static void write_slow(RanksVerdict *v, const Work *w, double gained)
 {
-    char who[120], stalls[80] = "";
-    int many = v->fault == RANKS_SLOW_HOST, group = 0;
+    char who[200];
+    char *out = v->sentence;
+    const size_t cap = sizeof v->sentence;
+    const int many = v->fault == RANKS_SLOW_HOST;
+    const ValueKind kind = v->stage == STAGE_STEP ? VALUE_OWN : VALUE_STAGE;
+    int group = 0;
     for (int r = 0; r < w->n; r++)
         group += w->in[r];
     if (many)
-        snprintf(who, sizeof who, "The %d ranks on %s", group, v->host);
+        say(who, sizeof who, SAY_RANKS_HOST, group, v->host);
     else
-        snprintf(who, sizeof who, "Rank %d on %s", v->rank, v->host);
-    ValueKind kind = v->stage == STAGE_STEP ? VALUE_OWN : VALUE_STAGE;
+        say(who, sizeof who, SAY_RANKS_ONE, v->rank, v->host);
+    ASSERT_CMP(v->stage, <, STAGE_SUM);
+    say(out, cap, SAY_RANKS_SLOW, who, word(many ? stage_words[v->stage].many : stage_words[v->stage].one),
+        word(stage_words[v->stage].work), 1e3 * typical(w, 1, kind, v->stage),
+        1e3 * typical(w, 0, kind, v->stage));
     if (v->cause == CAUSE_STALL && v->period)
-        snprintf(stalls, sizeof stalls, ", with a stall every %d steps", v->period);
-    snprintf(v->sentence, sizeof v->sentence,
-             "%s %s: %s %.1f ms a batch there and %.1f ms elsewhere%s. Without that, training would be %.2f "
-             "times as fast.",
-             who, many ? stage_words[v->stage].many : stage_words[v->stage].one, stage_words[v->stage].work,
-             1e3 * typical(w, 1, kind, v->stage), 1e3 * typical(w, 0, kind, v->stage), stalls,
-             w->period / (w->period - gained));
+        say_more(out, cap, SAY_RANKS_STALLS, v->period);
+    say_more(out, cap, SAY_RANKS_WITHOUT, w->period / (w->period - gained));
 }
 
 static void write_sentence(RanksVerdict *v, const Work *w, double gained)
@@ -420,46 +407,37 @@ static void write_sentence(RanksVerdict *v, const Work *w, double gained)
         write_slow(v, w, gained);
         break;
     case RANKS_SLOW_LINK:
-        snprintf(out, cap,
-                 "The link between the ranks holds them up: %.1f %% of a step is communication that the "
-                 "backward pass does not hide.",
-                 100 * v->hidden_not);
+        say(out, cap, SAY_RANKS_LINK, 100 * v->hidden_not);
         break;
     case RANKS_SLOW_DATA:
-        snprintf(out, cap,
-                 "All ranks wait for their data alike, %.1f %% of the time; what holds them up is stage %s "
-                 "(%s).",
-                 100 * v->wait_share, stage_name((StageId)v->stage), cause_name(v->cause));
+        say(out, cap, SAY_RANKS_DATA, 100 * v->wait_share, stage_name((StageId)v->stage),
+            cause_name(v->cause));
         break;
     case RANKS_WELL:
-        snprintf(out, cap,
-                 "No rank holds the others up: communication that is not hidden takes %.1f %% of a step, and "
-                 "a rank waits %.1f %% of its time for later ones.",
-                 100 * v->hidden_not, 100 * v->late_share);
+        say(out, cap, SAY_RANKS_WELL, 100 * v->hidden_not, 100 * v->late_share);
         break;
     }
 }
 
+static char *new_evidence(RanksVerdict *v)
+{
+    ASSERT_CMP(v->evidence_count, <, RANKS_MOST_EVIDENCE);
+    return v->evidence[v->evidence_count++];
+}
+
 static void write_evidence(RanksVerdict *v, const Work *w)
 {
+    const size_t cap = sizeof v->evidence[0];
     const Exchange *x = &w->f[0]->exchange;
-    add_evidence(v, "%lld steps of %d ranks on %d host%s: %.2f ms each, %.1f clips/s", (long long)v->steps,
-                 v->ranks, v->hosts, plural((uint64_t)v->hosts), 1e3 * v->seconds, v->clips_per_s);
+    say_count(new_evidence(v), cap, SAY_RANKS_STEPS, v->hosts, (long long)v->steps, v->ranks, v->hosts,
+              1e3 * v->seconds, v->clips_per_s);
     if (x->bytes > 0 && x->seconds > 0)
-        add_evidence(v,
-                     "the sum of %.1f MB of gradients in %d bucket%s takes %.2f ms, of which %.2f ms are not "
-                     "hidden",
-                     1e-6 * x->bytes, x->buckets, plural((uint64_t)x->buckets), 1e3 * x->seconds,
-                     1e3 * w->exposed);
+        say_count(new_evidence(v), cap, SAY_RANKS_SUM, x->buckets, 1e-6 * x->bytes, x->buckets,
+                  1e3 * x->seconds, 1e3 * w->exposed);
     else
-        add_evidence(v, "communication that is not hidden: %.2f ms a step", 1e3 * w->exposed);
-    add_evidence(v, "a rank waits %.1f %% of its time for later ranks and %.1f %% for its own data",
-                 100 * v->late_share, 100 * v->wait_share);
-    add_evidence(
-        v,
-        "a step is as long as its slowest rank's: because that is not always the same one, steps are "
-        "%.1f %% longer",
-        100 * v->uneven_share);
+        say(new_evidence(v), cap, SAY_RANKS_EXPOSED, 1e3 * w->exposed);
+    say(new_evidence(v), cap, SAY_RANKS_WAITS, 100 * v->late_share, 100 * v->wait_share);
+    say(new_evidence(v), cap, SAY_RANKS_UNEVEN, 100 * v->uneven_share);
 }
 
 /* --- the decision --- */

@@ -26,7 +26,7 @@ typedef enum {
 const char *ranks_fault_name(RanksFault f); /* as in JSON */
 
 typedef struct RanksGain {
-    char change[96];
+    char change[200];
     double predicted; /* clips/s of all ranks after / before */
     double per_rank;  /* of each rank */
 } RanksGain;
@@ -51,8 +51,8 @@ typedef struct RanksVerdict {
     int stage;     /* StageId; -1: none */
     Cause cause;
     int period; /* of a stall, in steps; 0: none */
-    char sentence[500];
-    char evidence[RANKS_MOST_EVIDENCE][240];
+    char sentence[900];
+    char evidence[RANKS_MOST_EVIDENCE][480];
     int evidence_count;
     RanksGain gains[RANKS_MOST_GAINS];
     int gain_count;

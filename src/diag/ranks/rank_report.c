@@ -1,8 +1,8 @@
 /* rank_report.c - the verdict on ranks as JSON, and as a part of a report. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/words/words.h"
 #include "diag/ranks/rank_doctor.h"
 #include "diag/report/sections.h"
 #include "diag/report/thresholds.h"
@@ -65,33 +65,30 @@ json_t *ranks_verdict_json(const RanksVerdict *v)
 /* What to do about it; where it is a stage, that stage's advice. */
 static const char *remedy(const RanksVerdict *v)
 {
-    if (v->stage == STAGE_STEP)
-        return "Look at that GPU: its clock and temperature (nvidia-smi), other programs on it, or a slower "
-               "model.";
-    return stage_advice((StageId)v->stage);
+    return v->stage == STAGE_STEP ? word(SAY_RANKS_STEP_REMEDY) : stage_advice((StageId)v->stage);
 }
 
 static json_t *section_of(const RanksVerdict *v)
 {
-    json_t *s = section_begin("ranks", "Ranks");
-    section_row(s, STATUS_INFO, "together", "", "%d on %d host(s), %.2f ms a step, %.1f clips/s", v->ranks,
-                v->hosts, 1e3 * v->seconds, v->clips_per_s);
-    section_row(s, threshold_judge(LIMIT_EXPOSED, v->hidden_not), "communication, not hidden", "",
-                "%.1f %% of step time", 100 * v->hidden_not);
-    section_row(s, STATUS_INFO, "waiting for later ranks", "mean of all", "%.1f %% of step time",
+    char name[160], value[400];
+    json_t *s = section_begin("ranks", word(SAY_RANKS_TITLE));
+    say_count(value, sizeof value, SAY_RANKS_ALL, v->hosts, v->ranks, v->hosts, 1e3 * v->seconds,
+              v->clips_per_s);
+    section_row(s, STATUS_INFO, word(SAY_RANKS_TOGETHER), "", "%s", value);
+    SECTION_ROW(s, threshold_judge(LIMIT_EXPOSED, v->hidden_not), word(SAY_RANKS_ROW_EXPOSED), "",
+                SAY_RANKS_OF_STEP, 100 * v->hidden_not);
+    SECTION_ROW(s, STATUS_INFO, word(SAY_RANKS_ROW_LATE), word(SAY_RANKS_MEAN), SAY_RANKS_OF_STEP,
                 100 * v->late_share);
     for (int r = 0; r < v->ranks; r++) {
         const RankRow *row = &v->rows[r];
-        char name[96];
-        snprintf(name, sizeof name, "rank %d on %s", row->rank, row->host);
-        section_row(s, row->at_fault ? STATUS_BAD : STATUS_INFO, name,
-                    row->at_fault ? "holds the others up" : "",
-                    "data %.2f ms, own work %.2f ms, sum %.2f ms; %+.2f ms later than the typical rank",
-                    1e3 * row->wait, 1e3 * row->own, 1e3 * row->sum, 1e3 * row->late);
+        say(name, sizeof name, SAY_RANKS_ROW, row->rank, row->host);
+        SECTION_ROW(s, row->at_fault ? STATUS_BAD : STATUS_INFO, name,
+                    row->at_fault ? word(SAY_RANKS_AT_FAULT) : "", SAY_RANKS_TIMES, 1e3 * row->wait,
+                    1e3 * row->own, 1e3 * row->sum, 1e3 * row->late);
     }
     if (v->fault != RANKS_WELL)
-        section_finding(s, "error", v->sentence, "all ranks wait for the slowest",
-                        v->evidence_count ? v->evidence[0] : "", remedy(v));
+        section_finding(s, "error", v->sentence, word(SAY_RANKS_WHY), v->evidence_count ? v->evidence[0] : "",
+                        remedy(v));
     return s;
 }
 

@@ -67,22 +67,13 @@ static const char *string(const json_t *o, const char *key)
 
 static int is_persian_page(void) { return words_chosen() == MESSAGES_PERSIAN; }
 
-/* Letters of Arabic script. */
-static int has_persian(const char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s >= 0xD8 && (unsigned char)*s <= 0xDB)
-            return 1;
-    return 0;
-}
-
 /* An English page lets each text choose its direction. In a Persian one all begin at the right, and what is
  * not Persian is read from left to right where it stands. */
 static const char *auto_dir(void) { return is_persian_page() ? "" : " dir=\"auto\""; }
 
 static void show(Buf *b, const json_t *v)
 {
-    const int apart = is_persian_page() && !(json_is_string(v) && has_persian(json_string_value(v)));
+    const int apart = is_persian_page() && !(json_is_string(v) && words_are_persian(json_string_value(v)));
     buf_str(b, apart ? "<bdi dir=\"ltr\">" : "");
     put(b, v);
     buf_str(b, apart ? "</bdi>" : "");

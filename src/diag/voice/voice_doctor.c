@@ -13,7 +13,9 @@
 
 #define YOUNG_STEPS 1000   /* a run that is still going on is not told before this what it has not learned */
 #define LATER 3            /* validations after the lowest, all above it, before it is called overfitting */
-#define ASTRAY 10          /* times the distance of knowing nothing: the weights are ruined */
+#define NOTHING 1.4        /* loss of an untrained network for each unit of the weights of its terms */
+#define ASTRAY 3           /* times that loss: the weights are ruined */
+#define RISEN 5            /* times the lowest loss, and above the first: the same */
 #define LEARNING_STEPS 100 /* from the first line of the log to one that must be lower */
 #define LEARNED 0.95       /* of the first loss: a loss above it has not fallen */
 #define PREDICTED_CLIPS 8  /* held-out clips that predictions are judged by, at the least */
@@ -56,7 +58,8 @@ void voice_facts_clear(VoiceFacts *f)
     *f = (VoiceFacts){
         .seconds = NAN, .f0 = NAN, .sounds_per_s = NAN, .clipped_samples = NAN, .pitch_variance = NAN};
     f->cost = f->own_text = f->ones = f->held = f->frames_per_symbol = NAN;
-    f->pitch_explained = f->duration_explained = NAN;
+    f->pitch_explained = f->duration_explained = f->diverged_from = NAN;
+    f->diverged.step = -1;
     for (int i = 0; i < TERM_COUNT; i++)
         f->weight[i] = NAN;
 }
@@ -279,13 +282,61 @@ static double own_text(const VoiceFacts *f)
 
 static int is_aligned(const VoiceFacts *f) { return !is_bad(LIMIT_VOICE_OWN_TEXT, own_text(f)); }
 
-/* Further away than a network that knows nothing, or no nearer than at the beginning. */
-static int is_astray(const VoiceFacts *f)
+/* The curve that the loss is judged by: of the training, or, where only that is known, of validations. */
+static const VoicePoint *loss_curve(const VoiceFacts *f, size_t *count)
 {
-    int64_t step;
-    return voice_align_cost(f, &step) > ASTRAY;
+    *count = f->train_count ? f->train_count : f->validation_count;
+    return f->train_count ? f->train : f->validation;
 }
 
+/* What an untrained network costs, about; NaN: the weights of the terms are not known. */
+static double untrained_loss(const VoiceFacts *f, const VoicePoint *p)
+{
+    double weights = 0;
+    for (int i = 0; i < TERM_COUNT; i++)
+        if (loss_term_counts((LossTerm)i) && isfinite(p->terms[i]))
+            weights += f->weight[i];
+    return weights > 0 ? NOTHING * weights : (double)NAN;
+}
+
+/* How a loss shows that the weights are ruined. */
+typedef enum { SOUND, STOPPED, FAR_ABOVE, NOT_BACK, ROSE } Divergence;
+
+/* *now: the loss that shows it. *then: the one that it is compared with; not of FAR_ABOVE. */
+static Divergence divergence(const VoiceFacts *f, VoicePoint *now, VoicePoint *then)
+{
+    size_t count;
+    const VoicePoint *curve = loss_curve(f, &count);
+    if (f->diverged.step >= 0) {
+        *now = f->diverged;
+        *then = (VoicePoint){.step = -1, .loss = f->diverged_from};
+        return STOPPED;
+    }
+    if (!count)
+        return SOUND;
+    const VoicePoint *last = &curve[count - 1], *lowest = curve, *highest = curve;
+    for (size_t i = 1; i < count; i++) {
+        lowest = curve[i].loss < lowest->loss ? &curve[i] : lowest;
+        highest = curve[i].loss > highest->loss ? &curve[i] : highest;
+    }
+    const double untrained = untrained_loss(f, last);
+    *now = *last;
+    if (last->loss > ASTRAY * untrained)
+        return FAR_ABOVE;
+    *then = *highest;
+    if (highest->loss > ASTRAY * untrained && last->loss > untrained)
+        return NOT_BACK;
+    *then = *lowest;
+    return last->loss > RISEN * lowest->loss && last->loss > curve[0].loss ? ROSE : SOUND;
+}
+
+static int is_diverged(const VoiceFacts *f)
+{
+    VoicePoint now, then;
+    return divergence(f, &now, &then) != SOUND;
+}
+
+/* As far from the recordings as at the beginning. */
 static int is_stuck(const VoiceFacts *f)
 {
     int64_t step;
@@ -295,28 +346,44 @@ static int is_stuck(const VoiceFacts *f)
     return last->step - first->step >= LEARNING_STEPS && last->loss > LEARNED * first->loss;
 }
 
-/* A learning rate that does not fit: the loss says so before anything else does. */
-static int find_loss(VoiceFinding *v, const VoiceFacts *f)
+/* The highest learning rate so far ends the evidence. */
+static void end_with_rate(VoiceFinding *v, const VoiceFacts *f)
 {
-    const int astray = is_astray(f);
-    if (!f->train_count || (!astray && !is_stuck(f)))
-        return 0;
-    const VoicePoint *first = &f->train[0], *last = &f->train[f->train_count - 1];
     double highest = NAN;
     for (size_t i = 0; i < f->train_count; i++)
         highest = fmax(highest, f->train[i].lr);
-    v->step = last->step;
-    if (astray)
-        EVIDENCE(v, SAY_VOICE_ASTRAY, last->loss, (long long)last->step);
-    else
-        EVIDENCE(v, SAY_VOICE_STUCK, first->loss, (long long)first->step, last->loss, (long long)last->step);
     if (isfinite(highest))
         EVIDENCE(v, SAY_VOICE_HIGHEST_RATE, highest);
     MARK(v, ".");
-    if (astray)
-        ADVICE(v, SAY_VOICE_ASTRAY_ADVICE);
-    else
-        ADVICE(v, SAY_VOICE_STUCK_ADVICE);
+}
+
+/* A learning rate that does not fit: the loss says so before anything else does. */
+static int find_loss(VoiceFinding *v, const VoiceFacts *f)
+{
+    VoicePoint now, then;
+    const Divergence d = divergence(f, &now, &then);
+    if (d != SOUND) {
+        v->step = now.step;
+        EVIDENCE(v, SAY_VOICE_DIVERGED, now.loss, (long long)now.step);
+        if (d == FAR_ABOVE)
+            EVIDENCE(v, SAY_VOICE_DIVERGED_ABOVE);
+        else if (d != STOPPED)
+            EVIDENCE(v, SAY_VOICE_DIVERGED_FROM, then.loss, (long long)then.step);
+        else if (isfinite(then.loss))
+            EVIDENCE(v, SAY_VOICE_DIVERGED_FROM_LOWEST, then.loss);
+        if (d == STOPPED)
+            EVIDENCE(v, SAY_VOICE_DIVERGED_STOPPED);
+        end_with_rate(v, f);
+        ADVICE(v, SAY_VOICE_DIVERGED_ADVICE);
+        return 1;
+    }
+    if (!is_stuck(f))
+        return 0;
+    const VoicePoint *first = &f->train[0], *last = &f->train[f->train_count - 1];
+    v->step = last->step;
+    EVIDENCE(v, SAY_VOICE_STUCK, first->loss, (long long)first->step, last->loss, (long long)last->step);
+    end_with_rate(v, f);
+    ADVICE(v, SAY_VOICE_STUCK_ADVICE);
     return 1;
 }
 
@@ -328,7 +395,7 @@ static int find_alignment(VoiceFinding *v, const VoiceFacts *f)
         return 0;
     if (is_young(f) && !isfinite(f->own_text)) /* nobody has asked */
         return 0;
-    if (is_astray(f) || is_stuck(f)) /* its consequence */
+    if (is_diverged(f) || is_stuck(f)) /* its consequence */
         return 0;
     EVIDENCE(v, SAY_VOICE_UNALIGNED);
     if (isfinite(share))

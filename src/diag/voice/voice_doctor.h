@@ -69,6 +69,8 @@ typedef struct VoiceFacts { /* begin with voice_facts_clear */
     size_t train_count, train_cap, validation_count, validation_cap;
     VoiceHeard *heard;
     size_t heard_count, heard_cap;
+    VoicePoint diverged;       /* what the guard saw when it ended the run; step -1: it did not */
+    double diverged_from;      /* the lowest loss before that */
     int ended;                 /* 1: the run was completed */
     int64_t total_steps;       /* planned */
     double weight[TERM_COUNT]; /* of the loss; NaN: unknown */

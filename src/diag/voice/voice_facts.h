@@ -12,7 +12,7 @@
  * ERR_MISSING, ERR_IO, ERR_NOMEM. */
 int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err);
 
-/* The weights of the loss, which the log does not contain. */
+/* The weights of the loss as they are set now; the log has those that the run began with. */
 void voice_facts_from_config(VoiceFacts *f, const Config *cfg);
 
 #define VOICE_LOOK 200 /* number of recordings to decode, evenly spread */

@@ -18,6 +18,18 @@ static void take_back(VoiceFacts *f, int64_t step)
         f->validation_count--;
     while (f->heard_count && f->heard[f->heard_count - 1].step > step)
         f->heard_count--;
+    if (f->diverged.step > step)
+        f->diverged.step = -1;
+}
+
+/* The weights of the loss, from the settings that the run began with. */
+static void take_weights(VoiceFacts *f, const json_t *settings)
+{
+    for (int i = 0; i < TERM_COUNT; i++) {
+        const char *weight = json_string_value(json_object_get(settings, loss_term_weight_key((LossTerm)i)));
+        if (weight)
+            f->weight[i] = strtod(weight, NULL);
+    }
 }
 
 /* A line of training or of validation: the loss and its terms. */
@@ -62,9 +74,15 @@ static int add_line(void *arg, json_t *o)
     if (strcmp(event, "start") == 0) {
         f->ended = 0;
         f->total_steps = json_get_count(o, "total_steps", 0);
-    } else if (strcmp(event, "end") == 0)
-        f->ended = 1;
-    else if (strcmp(event, "resume") == 0)
+        take_back(f, json_get_count(o, "step", 0)); /* without a checkpoint there is no "resume" */
+        take_weights(f, json_object_get(o, "settings"));
+    } else if (strcmp(event, "diverged") == 0) {
+        f->diverged = (VoicePoint){.step = json_get_count(o, "step", 0), .loss = json_get_double(o, "loss")};
+        f->diverged_from = json_get_double(o, "lowest_loss");
+    } else if (strcmp(event, "end") == 0) {
+        const char *how = json_string_value(json_object_get(o, "text"));
+        f->ended = !how || (strcmp(how, "error") != 0 && strcmp(how, "stopped") != 0);
+    } else if (strcmp(event, "resume") == 0)
         take_back(f, json_get_count(o, "step", 0));
     else if (strcmp(event, "step") == 0)
         return add_point(&f->train, &f->train_count, &f->train_cap, o);
@@ -83,6 +101,7 @@ int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
     if (!path)
         return err_set(err, ERR_NOMEM, "no memory for the log of %s", where);
     f->train_count = f->validation_count = f->heard_count = 0;
+    f->diverged.step = -1;
     int rc = run_log_each(path, add_line, f, NULL, err);
     if (rc == ERR_MISSING)
         err_hint(err, "give a folder that `myxtts train` wrote, or the log.jsonl in it");
@@ -92,7 +111,6 @@ int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
     return rc;
 }
 
-/* The log has weighted terms; the doctor wants them without weights. */
 void voice_facts_from_config(VoiceFacts *f, const Config *cfg)
 {
     for (int i = 0; i < TERM_COUNT; i++)

@@ -376,6 +376,15 @@ void report_event(Trainer *t, const char *event, int64_t step, const char *text)
     write_object(t, o);
 }
 
+void report_divergence(Trainer *t, double loss, double lowest)
+{
+    json_t *o = json_pack("{s:s, s:I, s:i}", "event", "diverged", "step", (json_int_t)t->state.step,
+                          "skipped_in_a_row", t->state.guard.consecutive);
+    number(o, "loss", loss);
+    number(o, "lowest_loss", lowest);
+    write_object(t, o);
+}
+
 /* Once per line, so that TensorBoard can follow. */
 void report_flush(Trainer *t)
 {

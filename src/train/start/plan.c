@@ -52,7 +52,7 @@ SynthesisLimits synthesis_limits(const Config *cfg, const EngineShape *largest)
 void validation_config(Config *out, const Config *cfg)
 {
     *out = *cfg;
-    out->augment_gain_db = out->augment_noise_db = out->augment_speed = 0;
+    augmentations_turn_off(out);
     out->pipeline_buffer_size = POLICY_START_BUFFERS;
     out->prefetch_buffer_size = POLICY_LEAST_SLOTS;
 }
