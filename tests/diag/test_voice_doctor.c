@@ -14,7 +14,7 @@ static void add_point(VoicePoint **points, size_t *count, size_t *cap, int64_t s
 {
     assert_int_equal(mem_grow(points, cap, *count + 1, sizeof **points), 0);
     VoicePoint *p = &(*points)[(*count)++];
-    *p = (VoicePoint){.step = step, .loss = loss, .lr = NAN, .own_text = NAN};
+    *p = (VoicePoint){.step = step, .loss = loss, .lr = NAN, .own_text = NAN, .score = NAN};
     for (int i = 0; i < TERM_COUNT; i++)
         p->terms[i] = loss * (i == TERM_MEL ? 0.5 : i == TERM_DURATION ? 0.3 : 0.2 / 3);
 }
@@ -122,6 +122,13 @@ static void test_overfitting(void **state)
     assert_true(v.step >= 4000 &&
                 v.step <= 5500); /* where the fall still outweighs the rise a little longer */
     has(v.advice, "best.safetensors");
+    /* To the ear the voice still gets better, and then no longer. */
+    for (size_t i = 0; i < f.validation_count; i++)
+        f.validation[i].score = f.validation[i].step > 4500 ? 0.9 : 0.7;
+    nothing(&f);
+    for (size_t i = 0; i < f.validation_count; i++)
+        f.validation[i].score = f.validation[i].step > 4500 ? 0.7 : 0.9;
+    only(&f, VOICE_OVERFITTING);
     /* The training loss does not fall: the run got worse, not its memory. */
     for (size_t i = 0; i < f.train_count; i++)
         f.train[i].loss = f.train[i].step > 5000 ? 2 : 1;

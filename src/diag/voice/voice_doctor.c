@@ -467,7 +467,17 @@ static double train_loss(const VoiceFacts *f, int64_t from, int64_t to)
     return n ? sum / n : (double)NAN;
 }
 
-/* The validation loss rises while the training loss falls. */
+/* 1: the last validations sound better than this one, whatever their loss is. */
+static int sounds_better_since(const VoiceFacts *f, size_t then)
+{
+    double last = 0;
+    for (size_t i = f->validation_count - LATER; i < f->validation_count; i++)
+        last += f->validation[i].score / LATER;
+    return last > f->validation[then].score;
+}
+
+/* The validation loss rises while the training loss falls. With an hour of a person that is so from the first
+ * seconds on, and the voice gets better for minutes: nothing is wrong until the ear agrees. */
 static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
 {
     const VoicePoint *p = f->validation;
@@ -476,7 +486,7 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
     for (size_t i = 1; i < n; i++)
         if (p[i].loss < p[best].loss || !isfinite(p[best].loss))
             best = i;
-    if (n < LATER + 1 || n - 1 - best < LATER)
+    if (n < LATER + 1 || n - 1 - best < LATER || sounds_better_since(f, best))
         return 0;
     double last = 0, rise[TERM_COUNT] = {0};
     for (size_t i = n - LATER; i < n; i++) {

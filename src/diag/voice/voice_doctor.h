@@ -37,6 +37,7 @@ typedef struct VoicePoint {
     double loss, terms[TERM_COUNT];
     double lr;       /* of a training line; NaN: unknown */
     double own_text; /* of a validation, as in VoiceFacts */
+    double score;    /* of a validation, by ear (judge/ear.h); NaN: not known */
 } VoicePoint;
 
 /* What the judge recognised in held-out sentences. */

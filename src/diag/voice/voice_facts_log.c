@@ -41,7 +41,8 @@ static int add_point(VoicePoint **points, size_t *count, size_t *cap, const json
     *p = (VoicePoint){.step = json_get_count(o, "step", 0),
                       .loss = json_get_double(o, "loss"),
                       .lr = json_get_double(o, "lr"),
-                      .own_text = json_get_double(o, "own_text")};
+                      .own_text = json_get_double(o, "own_text"),
+                      .score = json_get_double(o, "score")};
     for (int i = 0; i < TERM_COUNT; i++)
         p->terms[i] = json_get_double(o, loss_term_name((LossTerm)i));
     return 0;
