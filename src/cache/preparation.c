@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/ordered.h"
 #include "base/progress.h"
@@ -28,7 +29,16 @@ void preparation_close(Preparation *p)
 {
     free(p->rejected);
     free(p->probed);
+    free(p->stamps);
+    buf_free(&p->told);
     p->rejected = p->probed = NULL;
+    p->stamps = NULL;
+}
+
+uint64_t preparation_stamp(const FileStamp *s)
+{
+    const uint64_t hash = hash64(s, sizeof *s);
+    return hash ? hash : 1;
 }
 
 int preparation_check(const Preparation *p, Err *err)
@@ -45,6 +55,7 @@ int preparation_reject(Preparation *p, size_t i, RejectReason reason, const char
     if (p->rejected[i] != REJECT_NONE)
         return 0;
     p->rejected[i] = (uint8_t)reason;
+    told_add(&p->told, i, (int)reason, detail, strlen(detail));
     if (dataset_reject(p->dataset, u->id, u->line, u->file, reason, detail))
         return err_set(err, ERR_NOMEM, "no memory for the list of rejected lines");
     return 0;

@@ -142,7 +142,8 @@ int is_kept(const struct dirent *f);
 
 Buf read_file(const char *path);
 
-/* Every file of both folders (but the lock): the same names, the same bytes. */
+/* Every file of both folders but the lock and prepared*, which know the files themselves: the same names, the
+ * same bytes. */
 void assert_same_folders(const char *a, const char *b);
 /* The same entries in the same order with the same content, wherever in the segments they lie. */
 void assert_same_stores(const char *a, const char *b, const char *name);
