@@ -41,8 +41,6 @@ static Hash128 settings_key(const Config *cfg, const Stage stages[STATE_STORES])
     Hasher h;
     if (hasher_open(&h))
         return (Hash128){0};
-    hasher_str(&h, cfg->data_path);
-    hasher_str(&h, cfg->language);
     for (int i = 0; i < STATE_STORES; i++)
         hasher_bytes(&h, &stages[i].settings, sizeof stages[i].settings);
     hasher_bytes(&h, limits, sizeof limits);
