@@ -136,7 +136,8 @@ static int probe_tell(Probe *probe, Err *err)
 
 int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, Err *err)
 {
-    size_t slots = (size_t)(p->workers > 0 ? p->workers : 1) * SLOTS_PER_WORKER, left = 0;
+    const int lookers = preparation_lookers(p->workers);
+    size_t slots = (size_t)(lookers > 0 ? lookers : 1) * SLOTS_PER_WORKER, left = 0;
     size_t members = (size_t)share_count(p->share), me = (size_t)p->share->rank;
     uint32_t *all = mem_calloc(count, sizeof *all);
     Probe probe = {.p = p, .results = mem_calloc(slots, sizeof *probe.results)};
@@ -151,7 +152,7 @@ int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, 
     probe.utterances = all + first;
     OrderedJob job = {.name = "probe",
                       .items = end - first,
-                      .workers = p->workers,
+                      .workers = lookers,
                       .slots = (int)slots,
                       .user = &probe,
                       .work = probe_work,

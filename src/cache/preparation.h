@@ -34,6 +34,12 @@ int preparation_open(Preparation *p, Err *err);
 /* Frees what preparation_open allocated; a zeroed one is allowed. */
 void preparation_close(Preparation *p);
 
+/* Threads that look at files: more than compute, as a server that keeps the files answers many at once. */
+#define LEAST_LOOKERS 16
+static inline int preparation_lookers(int workers)
+{
+    return workers > 0 && workers < LEAST_LOOKERS ? LEAST_LOOKERS : workers;
+}
 /* A hash of a recording's stamp, never 0. */
 uint64_t preparation_stamp(const FileStamp *s);
 

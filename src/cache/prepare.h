@@ -23,7 +23,7 @@ typedef struct PrepareOptions {
     int prune;            /* 1: remove the caches of other settings, when all else went well */
     int verify;           /* 1: check every byte of the caches and rebuild what is damaged */
     Dataset *keep;        /* receives the dataset that was read; the caller closes it. May be NULL */
-    int keep_changed;     /* 1: keep may stay closed where not even a setting has changed: root is NULL */
+    int keep_changed;     /* 1: keep may stay closed where nothing has changed: its root is NULL then */
     Ranks *ranks; /* who prepares together; NULL: this process alone. prepare_run is then collective */
     int no_fork;  /* 1: phonemes are made in this process, one line at a time; see phoneme_pool.h */
     /* Ends with ERR_STOPPED soon after another thread has set it; what was built by then stays. NULL: nobody

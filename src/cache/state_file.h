@@ -15,7 +15,6 @@ enum { STATE_STORES = 3 }; /* text, mel, audio */
 /* What has to be as it was. */
 typedef struct StateKeys {
     Hash128 settings;              /* that decide what is prepared and accepted */
-    Hash128 everything;            /* all settings */
     Hash128 origin;                /* Dataset.origin */
     uint64_t utterances;           /* state_dataset */
     uint64_t stores[STATE_STORES]; /* cache_stamp; 0: not prepared */

@@ -47,19 +47,6 @@ static Hash128 settings_key(const Config *cfg, const Stage stages[STATE_STORES])
     return hasher_close(&h);
 }
 
-/* Every setting: what decides how metadata are read is among them. Zeros without memory. */
-static Hash128 everything_key(const Config *cfg)
-{
-    Buf values = {0};
-    for (int i = 0; i < config_row_count(); i++) {
-        config_value_text(&values, cfg, i);
-        buf_add(&values, "", 1);
-    }
-    const Hash128 key = values.failed ? (Hash128){0} : hash_bytes(values.data, values.size);
-    buf_free(&values);
-    return key;
-}
-
 /* The keys that need no dataset. 0, or -1 if one cannot be made. */
 static int make_keys(StateKeys *k, const Config *cfg, const PrepareOptions *o, const char *dir)
 {
@@ -77,8 +64,7 @@ static int make_keys(StateKeys *k, const Config *cfg, const PrepareOptions *o, c
     if (rc)
         return -1;
     k->settings = settings_key(cfg, stages);
-    k->everything = everything_key(cfg);
-    return hash_equal(k->settings, none) || hash_equal(k->everything, none) ? -1 : 0;
+    return hash_equal(k->settings, none) ? -1 : 0;
 }
 
 /* All but what the dataset tells. */
@@ -91,14 +77,13 @@ static int keys_hold(const StateKeys *was, const StateKeys *is)
 
 /* ---- the dataset ---- */
 
-/* Its lines need not be read where the same settings would read the same bytes. *d is open after 1: with its
+/* Its lines need not be read where they would be read from the same bytes. *d is open after 1: with its
  * utterances where they were *read, else only with its folders. */
-static int dataset_holds(Dataset *d, int *read, const StateKeys *was, const StateKeys *is, const Config *cfg,
-                         int wanted)
+static int dataset_holds(Dataset *d, int *read, const StateKeys *was, const Config *cfg, int wanted)
 {
     const Hash128 none = {0};
     *read = 0;
-    if (!wanted && hash_equal(was->everything, is->everything) && !hash_equal(was->origin, none)) {
+    if (!wanted && !hash_equal(was->origin, none)) {
         const Hash128 origin = dataset_look(d, cfg);
         if (hash_equal(origin, was->origin))
             return 1;
@@ -167,11 +152,12 @@ static int looked(void *user, int slot, uint64_t piece, Err *err)
 static int recordings_hold(const Config *cfg, const StateFile *s, const Dataset *d, int workers,
                            const int *stop)
 {
-    const int threads = workers > 0 ? workers : 1, slots = threads * SLOTS_PER_WORKER;
+    const int lookers = preparation_lookers(workers), threads = lookers > 0 ? lookers : 1,
+              slots = threads * SLOTS_PER_WORKER;
     Looking l = {.cfg = cfg, .state = s, .d = d, .stop = stop};
     const OrderedJob job = {.name = "recordings",
                             .items = s->head.pieces,
-                            .workers = s->head.pieces > 1 ? workers : 0,
+                            .workers = s->head.pieces > 1 ? lookers : 0,
                             .slots = slots,
                             .user = &l,
                             .work = look,
@@ -246,8 +232,7 @@ int unchanged_since(PrepareReport *report, const Config *cfg, const PrepareOptio
     int read = 0;
     const int wanted = options->keep && !options->keep_changed;
     const int holds = state_file_open(&s, dir, options) && make_keys(&now, cfg, options, dir) == 0 &&
-                      keys_hold(&s.head.keys, &now) &&
-                      dataset_holds(&d, &read, &s.head.keys, &now, cfg, wanted) &&
+                      keys_hold(&s.head.keys, &now) && dataset_holds(&d, &read, &s.head.keys, cfg, wanted) &&
                       recordings_hold(cfg, &s, &d, workers, options->stop) &&
                       (!read || repeat_rejections(&d, &s) == 0) && repeat_report(report, &s) == 0;
     if (holds)

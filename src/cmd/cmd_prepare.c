@@ -171,15 +171,13 @@ static int find(Findings *findings, Dataset *dataset, const PrepareReport *r, co
         buf_str(&findings->json, "{}");
         return findings->json.failed ? err_set(err, ERR_NOMEM, "no memory for the findings") : 0;
     }
-    if (is_closed && findings_file_read(findings, r->cache_dir, r->state))
+    if (is_closed && findings_file_read(findings, r->cache_dir, cfg, r->state))
         return 0;
     int rc = is_closed ? dataset_open(dataset, cfg, err) : 0;
     if (!rc)
         rc = check_corpus(findings, dataset, r, cfg, err);
-    /* A dataset that was opened although nothing has changed was opened with other settings than were noted.
-     */
-    if (!rc && (is_closed || !r->unchanged) && access(r->cache_dir, W_OK) == 0)
-        findings_file_write(findings, r->cache_dir, r->state);
+    if (!rc && access(r->cache_dir, W_OK) == 0)
+        findings_file_write(findings, r->cache_dir, cfg, r->state);
     return rc;
 }
 

@@ -123,10 +123,11 @@ typedef struct Dataset {
  * the file unless it is in data_path, else as for training. */
 int dataset_open(Dataset *d, const Config *cfg, Err *err);
 void dataset_close(Dataset *d);
-/* What dataset_open would read, without reading its lines: a hash of the bytes of the metadata files and of
- * the folders that its paths begin with. With the same settings, the same hash means the same utterances.
- * Zeros for a layout whose texts are not in such files, or where the files cannot be read. d is overwritten;
- * afterwards it has a root and its audio folders, for dataset_audio_stamp, and is to be closed. */
+/* What dataset_open would read, without reading its lines: a hash of the bytes of the metadata files, and of
+ * the settings and folders that decide what they mean. The same hash means the same ids, texts, recordings
+ * and rejected lines; speakers and sides of the split depend on more settings. Zeros for a layout whose texts
+ * are not in such files, or where the files cannot be read. d is overwritten; afterwards it has a root and
+ * its audio folders, for dataset_audio_stamp, and is to be closed. */
 Hash128 dataset_look(Dataset *d, const Config *cfg);
 /* Adds a rejection found later (audio, phonemes). detail is copied, id is not. 0 or ERR_NOMEM. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);

@@ -171,8 +171,15 @@ static Hash128 hash_of_file(const char *path)
     return rc ? (Hash128){0} : out;
 }
 
-/* Adds a metadata file to d->origin, which stays zeros once it is not known. Which paths are tried depends on
- * the folders that were there. */
+/* A dataset is the same by whatever path it is reached. */
+static const char *below_root(const Dataset *d, const char *path)
+{
+    const size_t n = strlen(d->root);
+    return strncmp(path, d->root, n) == 0 ? path + n : path;
+}
+
+/* Adds a metadata file to d->origin, which stays zeros once it is not known: all that its lines are made of,
+ * and the folders that were there, which decide what its paths mean. */
 static void add_origin(Dataset *d, int file, Hash128 bytes, const MetadataOptions *opt)
 {
     Hasher h;
@@ -182,7 +189,9 @@ static void add_origin(Dataset *d, int file, Hash128 bytes, const MetadataOption
     }
     hasher_bytes(&h, &d->origin, sizeof d->origin);
     hasher_bytes(&h, &bytes, sizeof bytes);
-    hasher_str(&h, d->audio_dir[file]);
+    hasher_str(&h, below_root(d, d->metadata_path[file]));
+    hasher_str(&h, below_root(d, d->audio_dir[file]));
+    hasher_u64(&h, (uint8_t)opt->delimiter);
     for (int i = 0; i < 2; i++)
         hasher_str(&h, opt->prefix[i]);
     d->origin = hasher_close(&h);
@@ -204,7 +213,8 @@ Hash128 layout_look(LayoutPlace *p)
     for (int file = 0; file < 2 && names[file][0]; file++) {
         MetadataOptions opt = {0};
         d->metadata_path[file] = layout_path(d, d->root, names[file]);
-        if (!d->metadata_path[file] || find_folders(d, &opt, p->cfg, file))
+        if (read_delimiter(&opt.delimiter, p->cfg->metadata_delimiter, NULL) || !d->metadata_path[file] ||
+            find_folders(d, &opt, p->cfg, file))
             return (Hash128){0};
         add_origin(d, file, hash_of_file(d->metadata_path[file]), &opt);
     }

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/words/words.h"
+#include "config/bindings.h"
 #include "diag/voice/facts_file.h"
 
 #define FINDINGS_FILE "prepared.findings"
@@ -44,18 +45,21 @@ void findings_free(Findings *f)
 }
 
 /* Another program may say it in other words. Zeros if something is not there: it is made again then. */
-static Hash128 key_of(const char *dir, Hash128 state)
+static Hash128 key_of(const char *dir, const Config *cfg, Hash128 state)
 {
     FileStamp program, list, facts;
     Hasher h;
     char *path = file_join(dir, "findings.tsv");
-    const int known =
-        path && !hash_equal(state, (Hash128){0}) && file_stamp(&program, "/proc/self/exe", NULL) == 0 &&
-        file_stamp(&list, path, NULL) == 0 && facts_file_stamp(&facts, dir) == 0 && hasher_open(&h) == 0;
+    const Hash128 none = {0}, settings = config_hash_all(cfg);
+    const int known = path && !hash_equal(state, none) && !hash_equal(settings, none) &&
+                      file_stamp(&program, "/proc/self/exe", NULL) == 0 &&
+                      file_stamp(&list, path, NULL) == 0 && facts_file_stamp(&facts, dir) == 0 &&
+                      hasher_open(&h) == 0;
     free(path);
     if (!known)
         return (Hash128){0};
     hasher_bytes(&h, &state, sizeof state);
+    hasher_bytes(&h, &settings, sizeof settings);
     hasher_bytes(&h, &program, sizeof program);
     hasher_bytes(&h, &list, sizeof list);
     hasher_bytes(&h, &facts, sizeof facts);
@@ -70,11 +74,11 @@ static uint64_t checksum_of(const FindingsHead *h, const char *text, const char 
     return hash64(parts, sizeof parts);
 }
 
-int findings_file_read(Findings *f, const char *dir, Hash128 state)
+int findings_file_read(Findings *f, const char *dir, const Config *cfg, Hash128 state)
 {
     FindingsHead h;
     Buf file = {0};
-    const Hash128 key = key_of(dir, state);
+    const Hash128 key = key_of(dir, cfg, state);
     char *path = file_join(dir, FINDINGS_FILE);
     *f = (Findings){0};
     int holds = path && !hash_equal(key, (Hash128){0}) && file_read(&file, path, MOST_BYTES, NULL) == 0 &&
@@ -100,9 +104,9 @@ int findings_file_read(Findings *f, const char *dir, Hash128 state)
     return holds;
 }
 
-void findings_file_write(const Findings *f, const char *dir, Hash128 state)
+void findings_file_write(const Findings *f, const char *dir, const Config *cfg, Hash128 state)
 {
-    FindingsHead h = {.key = key_of(dir, state),
+    FindingsHead h = {.key = key_of(dir, cfg, state),
                       .text_size = f->text.size,
                       .json_size = f->json.size,
                       .findings = f->findings};

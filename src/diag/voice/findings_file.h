@@ -17,10 +17,10 @@ typedef struct Findings {
 int findings_take(Findings *f, const CorpusCheck *check, const char *more, Err *err);
 void findings_free(Findings *f); /* a zeroed or freed one is allowed */
 
-/* state: PrepareReport.state. 1, or 0 if the file was made of another state, in another language or by
- * another program, or if findings.tsv or clip.facts are not as they were left. */
-int findings_file_read(Findings *f, const char *dir, Hash128 state);
+/* state: PrepareReport.state. 1, or 0 if the file was made of another state, with other settings, in another
+ * language or by another program, or if findings.tsv or clip.facts are not as they were left. */
+int findings_file_read(Findings *f, const char *dir, const Config *cfg, Hash128 state);
 /* When findings.tsv is written. Failing is allowed: the next run looks at the clips. */
-void findings_file_write(const Findings *f, const char *dir, Hash128 state);
+void findings_file_write(const Findings *f, const char *dir, const Config *cfg, Hash128 state);
 
 #endif
