@@ -244,6 +244,7 @@ Hash128 state_file_write(const Preparation *p, const PrepareOptions *stages, con
                          const StateKeys *keys)
 {
     StateHead h = {.version = STATE_VERSION, .report_size = sizeof h.report, .keys = *keys};
+    const Hash128 none = {0};
     FileWriter w = {0};
     Buf tables = {0};
     char *path = path_of(p->dir, stages);
@@ -261,5 +262,5 @@ Hash128 state_file_write(const Preparation *p, const PrepareOptions *stages, con
     file_writer_abort(&w);
     buf_free(&tables);
     free(path);
-    return written ? hash_bytes(&h, sizeof h) : (Hash128){0};
+    return written ? hash_bytes(&h, sizeof h) : none;
 }

@@ -78,7 +78,9 @@ Hash128 config_hash_all(const Config *cfg)
         config_value_text(&values, cfg, i);
         buf_add(&values, "", 1);
     }
-    const Hash128 hash = values.failed ? (Hash128){0} : hash_bytes(values.data, values.size);
+    Hash128 hash = {0};
+    if (!values.failed)
+        hash = hash_bytes(values.data, values.size);
     buf_free(&values);
     return hash;
 }

@@ -224,7 +224,8 @@ static int set_root(Dataset *d, const Config *cfg, Err *err)
 Hash128 dataset_look(Dataset *d, const Config *cfg)
 {
     LayoutPlace p = {.d = d, .cfg = cfg};
-    return set_root(d, cfg, NULL) ? (Hash128){0} : layout_look(&p);
+    const Hash128 none = {0};
+    return set_root(d, cfg, NULL) ? none : layout_look(&p);
 }
 
 /* The root, then what its layout says, then speakers and split. */

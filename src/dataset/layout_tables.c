@@ -153,6 +153,7 @@ static Hash128 hash_of_bytes(const Buf *b)
 /* The same of a file that is not kept in memory; zeros if it cannot be read to its end. */
 static Hash128 hash_of_file(const char *path)
 {
+    const Hash128 none = {0};
     struct stat st;
     Hasher h = {0};
     char *piece = malloc(PIECE);
@@ -168,7 +169,7 @@ static Hash128 hash_of_file(const char *path)
         close(fd);
     free(piece);
     const Hash128 out = hasher_close(&h);
-    return rc ? (Hash128){0} : out;
+    return rc ? none : out;
 }
 
 /* A dataset is the same by whatever path it is reached. */
