@@ -105,10 +105,17 @@ static void gather(Lengths *l, const LimitsInput *in)
     }
 }
 
-/* values are sorted by this. */
-static LimitCost judge(const char *key, double limit, int is_least, double unit, double *values, size_t n)
+const char *limits_key(int i)
 {
-    LimitCost c = {.key = key, .limit = limit, .clips = n, .keeps = limit};
+    static const char *const keys[LIMITS_COUNT] = {"min_audio_length", "max_audio_length", "max_text_length",
+                                                   "max_mel_frames"};
+    return keys[i];
+}
+
+/* values are sorted by this. */
+static LimitCost judge(int number, double limit, int is_least, double unit, double *values, size_t n)
+{
+    LimitCost c = {.key = limits_key(number), .limit = limit, .clips = n, .keeps = limit};
     if (!n)
         return c;
     stats_percentile(values, n, 0);
@@ -131,10 +138,10 @@ int limits_measure(LimitCosts *out, const LimitsInput *in, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the lengths of %zu clips", n);
     Lengths l = {.seconds = room, .characters = room + n, .frames = room + 2 * n};
     gather(&l, in);
-    out->limit[0] = judge("min_audio_length", cfg->min_audio_length, 1, 0.01, l.seconds, l.second_count);
-    out->limit[1] = judge("max_audio_length", cfg->max_audio_length, 0, 0.01, l.seconds, l.second_count);
-    out->limit[2] = judge("max_text_length", cfg->max_text_length, 0, 1, l.characters, l.character_count);
-    out->limit[3] = judge("max_mel_frames", cfg->max_mel_frames, 0, 1, l.frames, l.frame_count);
+    out->limit[0] = judge(0, cfg->min_audio_length, 1, 0.01, l.seconds, l.second_count);
+    out->limit[1] = judge(1, cfg->max_audio_length, 0, 0.01, l.seconds, l.second_count);
+    out->limit[2] = judge(2, cfg->max_text_length, 0, 1, l.characters, l.character_count);
+    out->limit[3] = judge(3, cfg->max_mel_frames, 0, 1, l.frames, l.frame_count);
     out->limit[3].guessed = l.guessed;
     free(room);
     return 0;

@@ -39,6 +39,7 @@ typedef struct LimitsInput {
         *seconds;        /* [dataset->count] by headers that have been read, 0: unusable. NULL: read here, */
     size_t most_headers; /* this many at most, evenly spread over the clips without a mel; 0: no audio */
 } LimitsInput;
+const char *limits_key(int i); /* LimitCost.key of limit i */
 /* Reads audio headers, writes nothing. 0 or ERR_NOMEM. */
 int limits_measure(LimitCosts *out, const LimitsInput *in, Err *err);
 

@@ -141,6 +141,31 @@ static int64_t each_file(const char *dir, const char *name, uint64_t *bytes, int
     return count;
 }
 
+/* A sum, as the files come in any order. */
+uint64_t cache_stamp(const char *dir, const char *name, Hash128 settings)
+{
+    uint64_t sum = 0;
+    char *place = cache_place(dir, name, settings);
+    DIR *d = place ? opendir(place) : NULL;
+    for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
+        struct stat st;
+        FileStamp stamp;
+        if (!is_file_of(f->d_name, name))
+            continue;
+        if (fstatat(dirfd(d), f->d_name, &st, 0)) {
+            sum = 0;
+            break;
+        }
+        file_stamp_from(&stamp, &st);
+        const uint64_t parts[2] = {hash64(f->d_name, strlen(f->d_name)), hash64(&stamp, sizeof stamp)};
+        sum += hash64(parts, sizeof parts);
+    }
+    if (d)
+        closedir(d);
+    free(place);
+    return sum;
+}
+
 /* Takes dir over. */
 static int add_place(CacheList *l, const char *name, char *dir, const char *current, Err *err)
 {

@@ -21,6 +21,10 @@ char *cache_place(const char *dir, const char *name, Hash128 settings);
 /* The folder that such a store has when the folder itself holds one of other settings; malloc'd, or NULL. */
 char *cache_own_folder(const char *dir, const char *name, Hash128 settings);
 
+/* A hash of the names and stamps of all files of that store, those that a killed run left behind too: as long
+ * as it is the same, nobody has touched them. 0: there are none, or they cannot be looked at. */
+uint64_t cache_stamp(const char *dir, const char *name, Hash128 settings);
+
 /* The error of a hash of settings that is zeros: no cache can be found or named without it. */
 int settings_unknown(const char *name, Err *err);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/ordered.h"
 #include "base/progress.h"
@@ -28,7 +29,16 @@ void preparation_close(Preparation *p)
 {
     free(p->rejected);
     free(p->probed);
+    free(p->stamps);
+    buf_free(&p->told);
     p->rejected = p->probed = NULL;
+    p->stamps = NULL;
+}
+
+uint64_t preparation_stamp(const FileStamp *s)
+{
+    const uint64_t hash = hash64(s, sizeof *s);
+    return hash ? hash : 1;
 }
 
 int preparation_check(const Preparation *p, Err *err)
@@ -45,6 +55,7 @@ int preparation_reject(Preparation *p, size_t i, RejectReason reason, const char
     if (p->rejected[i] != REJECT_NONE)
         return 0;
     p->rejected[i] = (uint8_t)reason;
+    told_add(&p->told, i, (int)reason, detail, strlen(detail));
     if (dataset_reject(p->dataset, u->id, u->line, u->file, reason, detail))
         return err_set(err, ERR_NOMEM, "no memory for the list of rejected lines");
     return 0;
@@ -125,7 +136,8 @@ static int probe_tell(Probe *probe, Err *err)
 
 int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, Err *err)
 {
-    size_t slots = (size_t)(p->workers > 0 ? p->workers : 1) * SLOTS_PER_WORKER, left = 0;
+    const int lookers = preparation_lookers(p->workers);
+    size_t slots = (size_t)(lookers > 0 ? lookers : 1) * SLOTS_PER_WORKER, left = 0;
     size_t members = (size_t)share_count(p->share), me = (size_t)p->share->rank;
     uint32_t *all = mem_calloc(count, sizeof *all);
     Probe probe = {.p = p, .results = mem_calloc(slots, sizeof *probe.results)};
@@ -140,7 +152,7 @@ int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, 
     probe.utterances = all + first;
     OrderedJob job = {.name = "probe",
                       .items = end - first,
-                      .workers = p->workers,
+                      .workers = lookers,
                       .slots = (int)slots,
                       .user = &probe,
                       .work = probe_work,

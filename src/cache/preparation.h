@@ -16,7 +16,10 @@ typedef struct Preparation {
     Dataset *dataset;
     const char *dir;   /* cache folder, locked */
     uint8_t *rejected; /* [dataset->count] RejectReason so far; set by preparation_reject */
+    Buf told;          /* Told of each of them */
     uint8_t *probed;   /* [dataset->count] 1: the header of its audio file has been checked */
+    uint64_t *stamps;  /* [dataset->count] preparation_stamp, 0: no recording; NULL: not looked */
+    int unsteady;      /* 1: the next run has something to do, even if nothing changes */
     int workers;       /* >= 0 */
     int verify;        /* 1: check every byte of the old caches first */
     int no_fork;       /* 1: no process may be started */
@@ -30,6 +33,15 @@ typedef struct Preparation {
 int preparation_open(Preparation *p, Err *err);
 /* Frees what preparation_open allocated; a zeroed one is allowed. */
 void preparation_close(Preparation *p);
+
+/* Threads that look at files: more than compute, as a server that keeps the files answers many at once. */
+#define LEAST_LOOKERS 16
+static inline int preparation_lookers(int workers)
+{
+    return workers > 0 && workers < LEAST_LOOKERS ? LEAST_LOOKERS : workers;
+}
+/* A hash of a recording's stamp, never 0. */
+uint64_t preparation_stamp(const FileStamp *s);
 
 /* ERR_STOPPED if somebody wants the run to end, else 0. */
 int preparation_check(const Preparation *p, Err *err);

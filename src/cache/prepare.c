@@ -12,11 +12,12 @@
 #include "audio/mel.h"
 #include "audio/process.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "cache/accept.h"
 #include "cache/builder/producers.h"
 #include "cache/limits.h"
 #include "cache/places.h"
+#include "cache/state_file.h"
+#include "cache/unchanged.h"
 #include "config/languages.h"
 #include "text/language.h"
 #include "text/text.h"
@@ -178,7 +179,7 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
 /* A draft of a file that is written without the lock: its writer may be alive. */
 static int is_orphan(const char *name)
 {
-    static const char *const drafts[] = {"findings.tsv.tmp", "clip.facts.tmp"};
+    static const char *const drafts[] = {"findings.tsv.tmp", "clip.facts.tmp", "prepared.findings.tmp"};
     long writer = 0;
     for (size_t i = 0; i < sizeof drafts / sizeof *drafts; i++)
         if (strncmp(name, drafts[i], strlen(drafts[i])) == 0)
@@ -186,13 +187,19 @@ static int is_orphan(const char *name)
     return writer > 0 && kill((pid_t)writer, 0) && errno == ESRCH;
 }
 
-/* Drafts of rejected.tsv and of the files above, and tokens of ranks, that a kill left behind. */
+/* A draft of a file that is written under the lock: its writer is dead. */
+static int is_draft(const char *name)
+{
+    return strncmp(name, "rejected.tsv.tmp", 16) == 0 ||
+           (strncmp(name, "prepared-", 9) == 0 && strstr(name, ".state.tmp"));
+}
+
+/* Drafts of the files above, and tokens of ranks, that a kill left behind. */
 static void remove_drafts(const char *dir)
 {
-    static const char draft[] = "rejected.tsv.tmp";
     DIR *d = opendir(dir);
     for (struct dirent *f; d && (f = readdir(d)) != NULL;)
-        if (strncmp(f->d_name, draft, sizeof draft - 1) == 0 || is_orphan(f->d_name) ||
+        if (is_draft(f->d_name) || is_orphan(f->d_name) ||
             strncmp(f->d_name, SHARE_TOKEN, sizeof SHARE_TOKEN - 1) == 0)
             unlinkat(dirfd(d), f->d_name, 0);
     if (d)
@@ -240,19 +247,6 @@ static int build_caches(Preparation *p, const PrepareOptions *options, PrepareRe
     return rc;
 }
 
-/* What the ranks of a group must have in common: lines, and where each comes from. */
-static uint64_t dataset_hash(const Dataset *d)
-{
-    uint64_t h = d->count;
-    for (size_t i = 0; i < d->count; i++) {
-        const Utterance *u = &d->utterances[i];
-        uint64_t parts[4] = {h, hash64(u->id.p, u->id.n), hash64(u->text.p, u->text.n),
-                             (uint64_t)u->line << 8 | u->file};
-        h = hash64(parts, sizeof parts);
-    }
-    return h;
-}
-
 /* The lock is the leader's. Afterwards all ranks have the same dataset. */
 static int lock_shared(Dataset *dataset, FileLock *lock, Share *share, const PrepareReport *report,
                        const Config *cfg, Log *log, Err *err)
@@ -277,7 +271,7 @@ static int lock_shared(Dataset *dataset, FileLock *lock, Share *share, const Pre
         rc = dataset_open(dataset, cfg, err);
     }
     if (!rc && share->ranks)
-        rc = share_agree(share, "the metadata", dataset_hash(dataset), err);
+        rc = share_agree(share, "the metadata", state_dataset(dataset), err);
     return rc;
 }
 
@@ -370,12 +364,54 @@ static int write_results(Dataset *dataset, const PrepareOptions *options, Prepar
     return rc ? rc : list_caches(report, options, cfg, log, err);
 }
 
+static int paths(PrepareReport *report, Err *err)
+{
+    report->rejected_path = file_join(report->cache_dir, "rejected.tsv");
+    return report->rejected_path ? 0 : err_set(err, ERR_NOMEM, "no memory for a path");
+}
+
+/* 1: nothing has changed since the last run, and its report holds; 0: it must be looked at more closely. */
+static int prepare_nothing(PrepareReport *report, const Config *cfg, const PrepareOptions *options,
+                           int workers, Log *log)
+{
+    FileLock lock = {0};
+    Dataset none = {0};
+    char *dir = prepare_cache_dir(cfg);
+    const int read_only = dir && access(dir, W_OK) != 0;
+    int holds = dir && !options->ranks && !options->verify && !options->prune &&
+                cfg->cache_verification != VERIFY_FULL && file_exists(dir);
+    /* Where another run is at work, its end is waited for in the usual way, which says so. */
+    char *path = holds && !read_only ? file_join(dir, "lock") : NULL;
+    if (holds && !read_only)
+        holds = path && file_lock(&lock, path, 0, NULL, NULL) == 0;
+    holds = holds && unchanged_since(report, cfg, options, dir, workers, log);
+    if (holds) {
+        report->cache_dir = dir;
+        dir = NULL;
+        holds = !paths(report, NULL) && !list_caches(report, options, cfg, log, NULL);
+        if (!read_only)
+            remove_drafts(report->cache_dir);
+    }
+    file_unlock(&lock);
+    free(path);
+    free(dir);
+    if (!holds) {
+        prepare_report_free(report);
+        dataset_close(options->keep ? options->keep : &none);
+    }
+    return holds;
+}
+
 /* The lock is held until rejected.tsv is written: it belongs to the state of the caches. */
 static int prepare(const Config *cfg, const PrepareOptions *options, PrepareReport *report, int *workers,
                    Log *log, Err *err)
 {
     double start = clock_now();
     *report = (PrepareReport){0};
+    if (prepare_nothing(report, cfg, options, config_workers(cfg), log)) {
+        report->seconds = clock_now() - start;
+        return 0;
+    }
     Dataset dataset = {0};
     FileLock lock = {0};
     Share share = {0};
@@ -398,8 +434,10 @@ static int prepare(const Config *cfg, const PrepareOptions *options, PrepareRepo
         *workers = share.cores && cfg->num_workers == CONFIG_AUTO ? share.cores : config_workers(cfg);
     p.workers = *workers;
     p.dir = report->cache_dir;
-    report->rejected_path = file_join(report->cache_dir, "rejected.tsv");
-    rc = report->rejected_path ? preparation_open(&p, err) : err_set(err, ERR_NOMEM, "no memory for a path");
+    const uint64_t utterances = state_dataset(&dataset);
+    rc = paths(report, err);
+    if (!rc)
+        rc = preparation_open(&p, err);
     if (!rc)
         rc = build_caches(&p, options, report, err);
     if (!rc)
@@ -409,6 +447,8 @@ static int prepare(const Config *cfg, const PrepareOptions *options, PrepareRepo
     sum_up(report, &dataset);
     if (!p.read_only && share_leads(&share))
         rc = write_results(&dataset, options, report, cfg, log, err);
+    if (!rc && !p.read_only && !options->ranks)
+        report->state = unchanged_note(&p, options, report, utterances);
     /* No rank continues, or reports success, before everything is written. */
     if (!rc)
         rc = ranks_barrier(options->ranks, err);
@@ -428,6 +468,8 @@ done:
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
 {
     int workers = -1;
+    if (options->keep)
+        *options->keep = (Dataset){0};
     for (;;) {
         const int rc = prepare(cfg, options, report, &workers, log, err);
         if (rc != ERR_NOMEM || workers <= 1 || options->ranks)

@@ -23,6 +23,7 @@ typedef struct PrepareOptions {
     int prune;            /* 1: remove the caches of other settings, when all else went well */
     int verify;           /* 1: check every byte of the caches and rebuild what is damaged */
     Dataset *keep;        /* receives the dataset that was read; the caller closes it. May be NULL */
+    int keep_changed;     /* 1: keep may stay closed where nothing has changed: its root is NULL then */
     Ranks *ranks; /* who prepares together; NULL: this process alone. prepare_run is then collective */
     int no_fork;  /* 1: phonemes are made in this process, one line at a time; see phoneme_pool.h */
     /* Ends with ERR_STOPPED soon after another thread has set it; what was built by then stays. NULL: nobody
@@ -47,6 +48,8 @@ typedef struct PrepareReport {
     size_t pruned;    /* caches that were removed, and their bytes */
     uint64_t freed;
     LimitCosts limits;
+    int unchanged; /* 1: everything is as the last run left it */
+    Hash128 state; /* of everything that was found; zeros: it was not noted */
 } PrepareReport;
 
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err);

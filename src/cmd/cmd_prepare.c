@@ -14,7 +14,8 @@
 #include "cmd/line/join.h"
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
-#include "diag/voice/corpus_report.h"
+#include "dataset/dataset.h"
+#include "diag/voice/findings_file.h"
 #include "pipeline/data.h"
 
 static const char usage_text[] =
@@ -37,7 +38,7 @@ static json_t *stage_json(const CacheReport *r, int verified)
 }
 
 /* Reasons with at least one line; unknown symbols with how often they came. */
-static int print_json(const PrepareReport *r, const PrepareOptions *options, const CorpusCheck *check,
+static int print_json(const PrepareReport *r, const PrepareOptions *options, const Findings *findings,
                       Err *err)
 {
     json_t *reasons = json_object(), *unknown = json_array();
@@ -64,10 +65,13 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, con
         json_object_set_new(o, "limits", limits_json(&r->limits));
         json_object_set_new(o, "clipped_clips", json_integer((json_int_t)r->clipped));
         json_object_set_new(o, "clipped_samples", json_from_double(r->clipped_share));
+        json_object_set_new(o, "unchanged", json_boolean(r->unchanged));
         json_object_set_new(o, "caches", cache_list_json(&r->caches));
         if (options->prune)
             json_object_set_new(o, "freed_bytes", json_integer((json_int_t)r->freed));
-        corpus_check_json(o, check);
+        json_t *found = json_loadb(findings->json.data, findings->json.size, 0, NULL);
+        json_object_update(o, found);
+        json_decref(found);
     }
     return output_print(o, 6, err);
 }
@@ -98,10 +102,11 @@ static void print_others(const PrepareReport *r, const PrepareOptions *options)
 }
 
 /* The same figures for people, and what each limit costs. */
-static void print_text(const PrepareReport *r, const PrepareOptions *options, const CorpusCheck *check,
+static void print_text(const PrepareReport *r, const PrepareOptions *options, const Findings *findings,
                        const Config *cfg)
 {
-    printf("prepared %s in %.2f s, caches in %s\n", cfg->data_path, r->seconds, r->cache_dir);
+    printf("prepared %s in %.2f s%s, caches in %s\n", cfg->data_path, r->seconds,
+           r->unchanged ? " (nothing has changed)" : "", r->cache_dir);
     printf("  %-9s %llu: accepted %llu, rejected %llu\n", "lines", (unsigned long long)r->lines,
            (unsigned long long)r->accepted, (unsigned long long)r->rejected);
     for (int i = 1; i < REJECT_COUNT; i++)
@@ -136,25 +141,43 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
             printf("  %-9s %s\n", "limit", sentence);
     }
     print_others(r, options);
-    Buf found = {0};
-    corpus_check_print(&found, check, "all clips: findings.tsv beside the caches");
-    fputs(found.failed || !found.size ? "" : found.data, stdout);
-    buf_free(&found);
+    fputs(findings->text.size ? findings->text.data : "", stdout);
 }
 
-/* Looks at what was prepared and lists the clips that have a doubt beside rejected.tsv. Without recordings
- * there is nothing to say. */
-static int check_corpus(CorpusCheck *check, const Dataset *dataset, const PrepareReport *r,
-                        const PrepareOptions *options, const Config *cfg, Err *err)
+/* Looks at what was prepared and lists the clips that have a doubt beside rejected.tsv. */
+static int check_corpus(Findings *findings, const Dataset *dataset, const PrepareReport *r, const Config *cfg,
+                        Err *err)
 {
-    if (!r->accepted || (!options->mel && !options->audio))
-        return 0;
+    CorpusCheck check;
     char *path = file_join(r->cache_dir, "findings.tsv");
-    int rc = path ? corpus_check_open(check, cfg, dataset, NULL, 1, err)
+    int rc = path ? corpus_check_open(&check, cfg, dataset, NULL, 1, err)
                   : err_set(err, ERR_NOMEM, "no memory for a path");
-    if (!rc)
-        rc = access(r->cache_dir, W_OK) ? 0 : corpus_check_write(check, path, err);
+    if (!rc) {
+        rc = access(r->cache_dir, W_OK) ? 0 : corpus_check_write(&check, path, err);
+        if (!rc)
+            rc = findings_take(findings, &check, "all clips: findings.tsv beside the caches", err);
+        corpus_check_close(&check);
+    }
     free(path);
+    return rc;
+}
+
+/* What was said last time where nothing has changed. Without recordings there is nothing to say. */
+static int find(Findings *findings, Dataset *dataset, const PrepareReport *r, const PrepareOptions *options,
+                const Config *cfg, Err *err)
+{
+    const int is_closed = !dataset->root;
+    if (!r->accepted || (!options->mel && !options->audio)) {
+        buf_str(&findings->json, "{}");
+        return findings->json.failed ? err_set(err, ERR_NOMEM, "no memory for the findings") : 0;
+    }
+    if (is_closed && findings_file_read(findings, r->cache_dir, cfg, r->state))
+        return 0;
+    int rc = is_closed ? dataset_open(dataset, cfg, err) : 0;
+    if (!rc)
+        rc = check_corpus(findings, dataset, r, cfg, err);
+    if (!rc && access(r->cache_dir, W_OK) == 0)
+        findings_file_write(findings, r->cache_dir, cfg, r->state);
     return rc;
 }
 
@@ -218,7 +241,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     Err err = {0};
     PrepareReport report = {0};
     Dataset dataset = {0};
-    CorpusCheck check = {0};
+    Findings findings = {0};
     int rc = cmd_line_parse(&line, &prepare_usage, &given, argc, argv, &err), code = 0;
     if (!rc && !line.help)
         rc = cmd_line_take_data(&line, &err);
@@ -236,6 +259,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     }
     rc = join_ranks(&ranks, line.verbose, log, &err);
     options.keep = &dataset;
+    options.keep_changed = 1;
     options.ranks = ranks;
     if (!rc)
         rc = prepare_run(&line.cfg, &options, &report, log, &err);
@@ -244,14 +268,14 @@ int cmd_prepare(int argc, char **argv, Log *log)
     /* The setting makes prepare verify too; the report says so. */
     options.verify |= line.cfg.cache_verification == VERIFY_FULL;
     if (leads_ranks(ranks))
-        rc = check_corpus(&check, &dataset, &report, &options, &line.cfg, &err);
+        rc = find(&findings, &dataset, &report, &options, &line.cfg, &err);
     if (!rc && leads_ranks(ranks) && line.json)
-        rc = print_json(&report, &options, &check, &err);
+        rc = print_json(&report, &options, &findings, &err);
     else if (!rc && leads_ranks(ranks))
-        print_text(&report, &options, &check, &line.cfg);
+        print_text(&report, &options, &findings, &line.cfg);
     if (rc)
         goto done;
-    code = report.rejected || check.doubts.findings;
+    code = report.rejected || findings.findings;
     rc = judge(&report, &dataset, &line.cfg, &code, log, &err);
 done:
     if (!rc)
@@ -260,7 +284,7 @@ done:
     if (rc)
         code = fail_ranks(log, &err);
     prepare_report_free(&report);
-    corpus_check_close(&check);
+    findings_free(&findings);
     dataset_close(&dataset);
     cmd_line_close(&line);
     return code;

@@ -451,7 +451,7 @@ static int open_run(TrainRun *r, Settled *settled, Config *cfg, Ranks *ranks, Lo
     if (!rc)
         rc = corpus_open_split(&r->train, r->source, cfg, SPLIT_TRAIN, log, err);
     if (!rc)
-        rc = corpus_open_split(&r->validation, r->source, cfg, SPLIT_VAL, log, err);
+        rc = corpus_open_validation(&r->validation, r->source, cfg, log, err);
     if (rc && notes)
         note_failed(cfg, made);
     if (rc)

@@ -71,6 +71,20 @@ static int is_of_mel(const Option *o)
     return (o->binds & mel) == mel;
 }
 
+Hash128 config_hash_all(const Config *cfg)
+{
+    Buf values = {0};
+    for (int i = 0; i < config_row_count(); i++) {
+        config_value_text(&values, cfg, i);
+        buf_add(&values, "", 1);
+    }
+    Hash128 hash = {0};
+    if (!values.failed)
+        hash = hash_bytes(values.data, values.size);
+    buf_free(&values);
+    return hash;
+}
+
 Hash128 config_mel_hash(const Config *cfg)
 {
     Hasher h;

@@ -20,6 +20,9 @@ typedef enum {
  * are no floating-point numbers, in the order of the table, then those that are. */
 void config_hash_bound(Hasher *h, const Config *cfg, Binding b);
 
+/* Of all settings. Zeros without memory. */
+Hash128 config_hash_all(const Config *cfg);
+
 /* Of the settings that a mel's numbers mean something by: sample rate, transform, bands. A voice and a
  * vocoder go together where it is the same. Zeros without memory. */
 Hash128 config_mel_hash(const Config *cfg);

@@ -136,6 +136,7 @@ typedef struct Config {
     int early_stopping_patience; /* validations without improvement; 0 = off */
     double early_stopping_min_delta;
     int save_step, val_step, log_step;
+    int validation_clips; /* that a validation hears at most; 0 = all that are held out */
     int keep_checkpoints;
     const char *checkpoint_dir, *resume; /* resume: auto, none, or a path */
     const char *from_voice;              /* a run whose voice makes the mels for a vocoder; "" = none */

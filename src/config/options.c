@@ -412,6 +412,9 @@ const Option option_table[] = {
          "a vocoder."),
     INT(T, save_step, "1000", 1, 100000000, "Number of steps between checkpoints."),
     INT(T, val_step, "500", 1, 100000000, "Number of steps between validations."),
+    INT(T, validation_clips, "2000", 0, 100000000,
+        "Most held-out clips that a validation hears (of a vocoder: segments), evenly spread over all of "
+        "them; 0 is all. The others are not trained on either."),
     INT(T, listen_clips, "8", 0, 1000,
          "Number of validation clips whose texts are spoken at every validation and judged, by a recogniser "
          "if one is installed; 0: no recogniser, 8 clips are only compared with their recordings."),

@@ -220,20 +220,32 @@ static void set_splits(Dataset *d, const Config *cfg)
 
 /* ---- opening ---- */
 
-/* The root, then what its layout says, then speakers and split. */
-int dataset_open(Dataset *d, const Config *cfg, Err *err)
+/* A dataset that has nothing but its root. */
+static int set_root(Dataset *d, const Config *cfg, Err *err)
 {
-    Map ids = {0};
     *d = (Dataset){0};
     const char *root = or_empty(cfg->data_path);
     size_t n = strlen(root);
     while (n > 1 && root[n - 1] == '/')
         n--;
-    int rc = ERR_NOMEM;
-    if (!(d->root = block_strndup(&d->block, root, n))) {
-        err_set(err, ERR_NOMEM, "no memory to open the dataset");
+    d->root = block_strndup(&d->block, root, n);
+    return d->root ? 0 : err_set(err, ERR_NOMEM, "no memory to open the dataset");
+}
+
+Hash128 dataset_look(Dataset *d, const Config *cfg)
+{
+    LayoutPlace p = {.d = d, .cfg = cfg};
+    const Hash128 none = {0};
+    return set_root(d, cfg, NULL) ? none : layout_look(&p);
+}
+
+/* The root, then what its layout says, then speakers and split. */
+int dataset_open(Dataset *d, const Config *cfg, Err *err)
+{
+    Map ids = {0};
+    int rc = set_root(d, cfg, err);
+    if (rc)
         goto fail;
-    }
     rc = layout_is_folder(d->root) ? layouts_read(d, &ids, cfg, err) : whats_there_no_root(d->root, err);
     if (rc)
         goto fail;

@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/config.h"
@@ -108,6 +109,7 @@ typedef struct Dataset {
     const char *found;       /* what was found, in a few words: "pairs: 1620 texts beside their recordings" */
     const char *metadata_path[2]; /* [1] is NULL if the split is by text */
     Buf metadata[2];              /* contents of the files */
+    Hash128 origin;               /* see dataset_look */
     const char **sources; /* [source_count] where every text has a file of its own: their paths; else NULL */
     size_t source_count, source_cap;
     char *audio_dir[2]; /* folders in which ids are looked up, absolute or relative */
@@ -124,6 +126,12 @@ typedef struct Dataset {
  * the file unless it is in data_path, else as for training. */
 int dataset_open(Dataset *d, const Config *cfg, Err *err);
 void dataset_close(Dataset *d);
+/* What dataset_open would read, without reading its lines: a hash of the bytes of the metadata files, and of
+ * the settings and folders that decide what they mean. The same hash means the same ids, texts, recordings
+ * and rejected lines; speakers and sides of the split depend on more settings. Zeros for a layout whose texts
+ * are not in such files, or where the files cannot be read. d is overwritten; afterwards it has a root and
+ * its audio folders, for dataset_audio_stamp, and is to be closed. */
+Hash128 dataset_look(Dataset *d, const Config *cfg);
 /* Adds a rejection found later (audio, phonemes). detail is copied, id is not. 0 or ERR_NOMEM. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);
 void dataset_sort_rejected(Dataset *d); /* by file, then line */

@@ -2,11 +2,13 @@
  * Common Voice. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "dataset/kaldi.h"
@@ -134,6 +136,92 @@ static int load(Dataset *d, int file, const char *name, Err *err)
     return file_read(&d->metadata[file], path, MAX_METADATA, err);
 }
 
+/* ---- where it all comes from ---- */
+
+#define PIECE ((size_t)1 << 20) /* bytes of a file that are hashed at once */
+
+static Hash128 hash_of_bytes(const Buf *b)
+{
+    Hasher h;
+    if (hasher_open(&h))
+        return (Hash128){0};
+    for (size_t at = 0; at < b->size; at += PIECE)
+        hasher_bytes(&h, b->data + at, b->size - at < PIECE ? b->size - at : PIECE);
+    return hasher_close(&h);
+}
+
+/* The same of a file that is not kept in memory; zeros if it cannot be read to its end. */
+static Hash128 hash_of_file(const char *path)
+{
+    const Hash128 none = {0};
+    struct stat st;
+    Hasher h = {0};
+    char *piece = malloc(PIECE);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int rc = piece && fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) ? hasher_open(&h) : -1;
+    for (uint64_t at = 0, size = rc ? 0 : (uint64_t)st.st_size; at < size && !rc; at += PIECE) {
+        const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        rc = file_pread_all(fd, piece, n, at, path, NULL);
+        if (!rc)
+            hasher_bytes(&h, piece, n);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(piece);
+    const Hash128 out = hasher_close(&h);
+    return rc ? none : out;
+}
+
+/* A dataset is the same by whatever path it is reached. */
+static const char *below_root(const Dataset *d, const char *path)
+{
+    const size_t n = strlen(d->root);
+    return strncmp(path, d->root, n) == 0 ? path + n : path;
+}
+
+/* Adds a metadata file to d->origin, which stays zeros once it is not known: all that its lines are made of,
+ * and the folders that were there, which decide what its paths mean. */
+static void add_origin(Dataset *d, int file, Hash128 bytes, const MetadataOptions *opt)
+{
+    Hasher h;
+    if ((file && hash_equal(d->origin, (Hash128){0})) || hash_equal(bytes, (Hash128){0}) || hasher_open(&h)) {
+        d->origin = (Hash128){0};
+        return;
+    }
+    hasher_bytes(&h, &d->origin, sizeof d->origin);
+    hasher_bytes(&h, &bytes, sizeof bytes);
+    hasher_str(&h, below_root(d, d->metadata_path[file]));
+    hasher_str(&h, below_root(d, d->audio_dir[file]));
+    hasher_u64(&h, (uint8_t)opt->delimiter);
+    for (int i = 0; i < 2; i++)
+        hasher_str(&h, opt->prefix[i]);
+    d->origin = hasher_close(&h);
+}
+
+/* The folders of a file whose path is set. 0 or ERR_NOMEM. */
+static int find_folders(Dataset *d, MetadataOptions *opt, const Config *cfg, int file)
+{
+    d->audio_dir[file] = find_audio_dir(d, cfg, file);
+    return !d->audio_dir[file] || find_prefixes(d, opt->prefix, cfg, file) ? ERR_NOMEM : 0;
+}
+
+Hash128 layout_look(LayoutPlace *p)
+{
+    Dataset *d = p->d;
+    if (layout_has_metadata(p, NULL) != 1)
+        return (Hash128){0};
+    const char *const names[2] = {p->file, or_empty(p->cfg->metadata_eval_file)};
+    for (int file = 0; file < 2 && names[file][0]; file++) {
+        MetadataOptions opt = {0};
+        d->metadata_path[file] = layout_path(d, d->root, names[file]);
+        if (read_delimiter(&opt.delimiter, p->cfg->metadata_delimiter, NULL) || !d->metadata_path[file] ||
+            find_folders(d, &opt, p->cfg, file))
+            return (Hash128){0};
+        add_origin(d, file, hash_of_file(d->metadata_path[file]), &opt);
+    }
+    return d->origin;
+}
+
 /* Reads one of the two metadata files: sets its path, bytes and audio folder, and parses its lines. */
 static int read_lines(LayoutPlace *p, int file, const char *name, Err *err)
 {
@@ -147,9 +235,9 @@ static int read_lines(LayoutPlace *p, int file, const char *name, Err *err)
         return rc;
     const uint8_t *bytes = (const uint8_t *)d->metadata[file].data;
     size_t size = d->metadata[file].size;
-    d->audio_dir[file] = find_audio_dir(d, p->cfg, file);
-    if (!d->audio_dir[file] || find_prefixes(d, opt.prefix, p->cfg, file))
+    if (find_folders(d, &opt, p->cfg, file))
         return no_memory(d->metadata_path[file], err);
+    add_origin(d, file, hash_of_bytes(&d->metadata[file]), &opt);
     if (ends_with(name, ".jsonl") || ends_with(name, ".json")) {
         Lines lines = {d, p->ids, file, {opt.prefix[0], opt.prefix[1]}};
         rc = manifest_parse(&lines, bytes, size, err);

@@ -35,6 +35,9 @@ typedef struct Layout {
  * hint that lists what is there, if it is none; else the errors of dataset_open. */
 int layouts_read(Dataset *d, Map *ids, const Config *cfg, Err *err);
 
+/* dataset_look in a dataset that has nothing but its root and its block. */
+Hash128 layout_look(LayoutPlace *p);
+
 /* The rows, in two files. */
 int layout_has_metadata(LayoutPlace *p, Err *err);
 int layout_has_kaldi(LayoutPlace *p, Err *err);

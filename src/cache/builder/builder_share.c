@@ -20,7 +20,8 @@ static int no_memory(const Builder *b, Err *err)
 
 /* ---- stamps ---- */
 
-#define STAMPS_A_TURN 256 /* files that a thread looks at before it asks for more */
+#define STAMPS_A_TURN 64 /* files that a thread looks at before it asks for more */
+#define SLOTS_A_LOOKER 4
 
 /* This process's share of the files, by threads: a server that keeps them answers many at once. */
 typedef struct Stamping {
@@ -67,16 +68,17 @@ static int stamped(void *user, int slot, uint64_t turn, Err *err)
 static int stamp_some(Builder *b, size_t first, size_t end, Buf *out, Err *err)
 {
     Stamping s = {.b = b, .first = first, .end = end, .all = out};
+    const int lookers = preparation_lookers(b->p->workers), slots = lookers ? lookers * SLOTS_A_LOOKER : 1;
     const OrderedJob job = {.name = "stamps",
                             .items = (end - first + STAMPS_A_TURN - 1) / STAMPS_A_TURN,
-                            .workers = end - first > STAMPS_A_TURN ? b->p->workers : 0,
-                            .slots = b->slots,
+                            .workers = end - first > STAMPS_A_TURN ? lookers : 0,
+                            .slots = slots,
                             .user = &s,
                             .work = stamp_turn,
                             .finish = stamped};
-    s.found = mem_calloc((size_t)b->slots, sizeof *s.found);
+    s.found = mem_calloc((size_t)slots, sizeof *s.found);
     int rc = s.found ? ordered_run(&job, err) : no_memory(b, err);
-    for (int i = 0; s.found && i < b->slots; i++)
+    for (int i = 0; s.found && i < slots; i++)
         buf_free(&s.found[i]);
     free(s.found);
     return rc;

@@ -115,6 +115,8 @@ int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_siz
  * only a small part of the segments is still in use, all records are moved to one new segment. If nothing
  * changed, nothing is written. */
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err);
+/* 1 if there was no room to tidy up in the commit: the next build does it. */
+int store_build_untidy(const StoreBuild *b);
 /* Without a commit, what was written stays on disk for the next build. */
 void store_build_close(StoreBuild *b);
 

@@ -63,6 +63,7 @@ struct StoreBuild {
     size_t salvaged_count, salvaged_cap;
     Map by_id; /* of salvaged */
     int changed;
+    int untidy; /* what the commit would have tidied up had there been room */
 };
 
 static int no_memory(const StoreBuild *b, Err *err)
@@ -687,10 +688,13 @@ int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int 
     /* The new state holds already; tidying it can wait for room. */
     if (rc == ERR_NOSPACE && !rewrite) {
         err_clear(err);
+        b->untidy = 1;
         rc = 0;
     }
     return rc;
 }
+
+int store_build_untidy(const StoreBuild *b) { return b->untidy; }
 
 void store_build_close(StoreBuild *b)
 {

@@ -367,7 +367,7 @@ void preflight_data(Survey *s)
     if (!rc)
         rc = corpus_open_split(&s->train, s->source, c, SPLIT_TRAIN, NULL, &err);
     if (!rc)
-        rc = corpus_open_split(&s->validation, s->source, c, SPLIT_VAL, NULL, &err);
+        rc = corpus_open_validation(&s->validation, s->source, c, NULL, &err);
     if (rc) {
         corpus_close(&s->train);
         corpus_source_close(s->source);

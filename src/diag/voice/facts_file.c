@@ -105,6 +105,14 @@ int facts_file_read(CorpusFacts *f, const char *dir, Hash128 key)
     return 1;
 }
 
+int facts_file_stamp(FileStamp *s, const char *dir)
+{
+    char *path = file_join(dir, FACTS_FILE);
+    const int rc = path ? file_stamp(s, path, NULL) : ERR_NOMEM;
+    free(path);
+    return rc;
+}
+
 void facts_file_write(const CorpusFacts *f, const char *dir, Hash128 key)
 {
     Err none = {0};

@@ -11,6 +11,7 @@ Hash128 facts_file_key(const char *dir, const Config *cfg, const Dataset *d);
 /* Points f->clip into the file and sets count, speakers and minutes. 1, or 0 if there is no such file, it is
  * damaged, or has another key. */
 int facts_file_read(CorpusFacts *f, const char *dir, Hash128 key);
+int facts_file_stamp(FileStamp *s, const char *dir); /* 0, or an error where there is no file */
 /* Failing is allowed: the next start gathers again. */
 void facts_file_write(const CorpusFacts *f, const char *dir, Hash128 key);
 
