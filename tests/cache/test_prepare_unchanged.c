@@ -174,7 +174,7 @@ static void notices_what_was_rejected(void **state)
     corpus_add(c, 0);    /* without a recording */
     corpus_add(c, 0.01); /* too short */
     corpus_add(c, 0.3);  /* no sound file */
-    write_file(clip_path(c, CLIPS + 2), "none", 4);
+    file_put(clip_path(c, CLIPS + 2), "none", 4);
     corpus_write_metadata(c);
     settle(c);
     json_t *o = prepare(c, 0, "--num-workers", "2");
@@ -258,7 +258,7 @@ static void notices_files_of_the_cache(void **state)
     check_number(o, 1, "mel", "damaged");
     json_decref(o);
     /* What a killed run left behind is taken away. */
-    write_file(path_of(c->cache, "mel-0009.part"), "x", 1);
+    file_put(path_of(c->cache, "mel-0009.part"), "x", 1);
     assert_noticed(c, "a part that was left behind");
     assert_false(file_exists(path_of(c->cache, "mel-0009.part")));
 }
@@ -271,11 +271,11 @@ static void damage_notes(const Corpus *c, const char *file, size_t tries, int cu
     snprintf(path, sizeof path, "%s", path_of(c->cache, file));
     for (size_t k = 0; k < tries; k++) {
         json_decref(prepare(c, 0, "--num-workers", "2"));
-        Buf b = read_file(path);
+        Buf b = file_bytes(path);
         const size_t at = k * (b.size - 1) / (tries - 1);
         size = b.size;
         b.data[at] ^= 0x41;
-        write_file(path, b.data, cut ? at : b.size);
+        file_put(path, b.data, cut ? at : b.size);
         buf_free(&b);
         is_unchanged(c, (const char *const[]){"--num-workers", "2", NULL});
     }
@@ -304,12 +304,12 @@ static void reads_other_layouts(void **state)
     for (int i = 0; i < CLIPS; i++) {
         char name[60];
         snprintf(name, sizeof name, "wavs/%s.txt", c->clips[i].id);
-        write_file(path_of(c->data, name), c->clips[i].text, strlen(c->clips[i].text));
+        file_put(path_of(c->data, name), c->clips[i].text, strlen(c->clips[i].text));
     }
     settle(c);
-    write_file(path_of(c->data, "wavs/clip00001.txt"), "Other words.", 12);
+    file_put(path_of(c->data, "wavs/clip00001.txt"), "Other words.", 12);
     assert_noticed(c, "a text");
-    write_file(path_of(c->data, "wavs/clip00090.txt"), "One more.", 9);
+    file_put(path_of(c->data, "wavs/clip00090.txt"), "One more.", 9);
     write_wav(path_of(c->data, "wavs/clip00090.wav"), 50, 0.3, 22050, 1);
     assert_noticed(c, "a pair");
 }
