@@ -221,6 +221,15 @@ static void both_networks_of_one_file(void **state)
                LIST("has a voice, but no vocoder"), NULL);
 }
 
+/* The base's vocoder is small enough for a CPU; a GPU has no need of it. */
+static void a_gpu_learns_a_larger_vocoder(void **state)
+{
+#define ON_GPU "--network", "vocoder", "--model-gpu", "sim0", "--data-gpu", "sim0", "--max-steps", "1"
+    train_says(at("gpu"), LIST(ON_GPU), 0, LIST("a GPU learns a large vocoder", "vocoder_size large"),
+               "starting with");
+    train_says(at("gpu-small"), LIST(ON_GPU, "--vocoder-size", "nano"), 0, NULL, "a GPU learns");
+}
+
 static void sizes_by_hand_are_refused(void **state)
 {
     train_says(at("by-hand"), LIST("--init-from", lab.base, "--model-size", "nano"), 2,
@@ -338,10 +347,15 @@ static void the_list_of_symbols_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(little_speech_begins_with_the_base), cmocka_unit_test(none_is_none),
-        cmocka_unit_test(a_base_that_does_not_fit),           cmocka_unit_test(both_networks_of_one_file),
-        cmocka_unit_test(sizes_by_hand_are_refused),          cmocka_unit_test(frozen_parts_stay),
-        cmocka_unit_test(settings_follow_what_is_not_given),  cmocka_unit_test(the_list_of_symbols_grows),
+        cmocka_unit_test(little_speech_begins_with_the_base),
+        cmocka_unit_test(none_is_none),
+        cmocka_unit_test(a_base_that_does_not_fit),
+        cmocka_unit_test(both_networks_of_one_file),
+        cmocka_unit_test(a_gpu_learns_a_larger_vocoder),
+        cmocka_unit_test(sizes_by_hand_are_refused),
+        cmocka_unit_test(frozen_parts_stay),
+        cmocka_unit_test(settings_follow_what_is_not_given),
+        cmocka_unit_test(the_list_of_symbols_grows),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

@@ -223,6 +223,22 @@ static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log
     return rc;
 }
 
+static int is_cpu(const Device *d) { return d->traits.host_memory && !d->traits.simulated; }
+
+/* A GPU has learned a large vocoder from a few minutes before a CPU has adapted the base's small one, and its
+ * copies are closer to the recordings (docs/SPEED.md). */
+static int begin_vocoder_large(Config *cfg, double minutes, Log *log, Err *err)
+{
+    char why[80];
+    if (config_is_given(cfg, "vocoder_size") || config_is_given(cfg, "vocoder_dim") ||
+        config_is_given(cfg, "vocoder_layers"))
+        return 0;
+    snprintf(why, sizeof why, "%.1f minutes of speech, and a GPU", minutes);
+    log_info(log, "%.1f minutes of speech are little: a GPU learns a large vocoder from them, from scratch",
+             minutes);
+    return config_take(cfg, "vocoder_size", "large", why, err);
+}
+
 /* ---- adaptation ---- */
 
 /* Lowers a number that was not given. */
@@ -239,10 +255,9 @@ static int lower(Config *cfg, const char *key, int now, int to, const char *reas
  * docs/MODEL.md. The warm-up guards weights that know nothing, and would take up much of a short run. */
 static int adapt(Config *cfg, const Device *model, Err *err)
 {
-    const int on_cpu = model->traits.host_memory && !model->traits.simulated;
     int rc =
         lower(cfg, "warmup_steps", cfg->warmup_steps, ADAPT_WARMUP, "it starts with trained weights", err);
-    if (!rc && on_cpu && cfg->network == NETWORK_VOICE && !config_is_given(cfg, "global_batch_size"))
+    if (!rc && is_cpu(model) && cfg->network == NETWORK_VOICE && !config_is_given(cfg, "global_batch_size"))
         rc = lower(cfg, "batch_size", cfg->batch_size, ADAPT_BATCH,
                    "little speech on a CPU: more steps in the same time", err);
     return rc;
@@ -279,7 +294,9 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
     s->minutes = minutes_of(cfg, train);
     const int leads = ranks_rank(ranks) == 0, little = s->minutes < SETTLE_LITTLE_MINUTES;
     if (leads && little && s->fresh && !cfg->init_from[0])
-        rc = begin_with_base(cfg, train, s->minutes, log, err);
+        rc = cfg->network == NETWORK_VOCODER && !is_cpu(model)
+                 ? begin_vocoder_large(cfg, s->minutes, log, err)
+                 : begin_with_base(cfg, train, s->minutes, log, err);
     if (!rc && leads && little && config_begins_with(cfg) && !s->resumed)
         rc = adapt(cfg, model, err);
     if (!rc && leads && !s->resumed)
