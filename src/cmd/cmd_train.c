@@ -39,7 +39,7 @@
 #define LEAST_MEMORY ((uint64_t)2000 * 1000 * 1000) /* bytes of the address space */
 
 static const char usage_text[] =
-    "myxtts train DIR [--minutes M] [--config F] [--model-size nano|tiny|small|normal|big]\n"
+    "myxtts train DIR [--minutes M] [--config F] [--model-size nano|light|tiny|small|normal|big]\n"
     "             [--batch-size N] [--max-steps N]\n"
     "             [--network voice|vocoder|both] [--vocoder-size nano|small|large] [--data-gpu D --model-gpu "
     "D]\n"

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "config/augmentations.h"
 
-typedef enum { SIZE_NANO, SIZE_TINY, SIZE_SMALL, SIZE_NORMAL, SIZE_BIG } ModelSize;
+typedef enum { SIZE_NANO, SIZE_LIGHT, SIZE_TINY, SIZE_SMALL, SIZE_NORMAL, SIZE_BIG } ModelSize;
 /* What is trained: a voice from text to mel, a vocoder from mel to sound, or first the one and then the
  * other. */
 typedef enum { NETWORK_VOICE, NETWORK_VOCODER, NETWORK_BOTH } NetworkKind;

@@ -51,7 +51,7 @@ int option_count(void);
 extern const char *const option_sections[3]; /* model, data, training */
 
 /* A key whose default follows another key (model_size, vocoder_size, network). */
-#define PRESET_CHOICES 5
+#define PRESET_CHOICES 6
 typedef struct Preset {
     const char *key, *by;
     const char *values[PRESET_CHOICES]; /* as text, for each word of `by`; NULL: it gives none */

@@ -11,8 +11,13 @@ const char *const option_sections[3] = {"model", "data", "training"};
 
 /* ---- words of the settings that are a choice ---- */
 
-static const OptionName model_sizes[] = {{"nano", SIZE_NANO},     {"tiny", SIZE_TINY}, {"small", SIZE_SMALL},
-                                         {"normal", SIZE_NORMAL}, {"big", SIZE_BIG},   {NULL, 0}};
+static const OptionName model_sizes[] = {{"nano", SIZE_NANO},
+                                         {"light", SIZE_LIGHT},
+                                         {"tiny", SIZE_TINY},
+                                         {"small", SIZE_SMALL},
+                                         {"normal", SIZE_NORMAL},
+                                         {"big", SIZE_BIG},
+                                         {NULL, 0}};
 static const OptionName networks[] = {
     {"voice", NETWORK_VOICE}, {"vocoder", NETWORK_VOCODER}, {"both", NETWORK_BOTH}, {NULL, 0}};
 static const OptionName vocoder_sizes[] = {
@@ -461,20 +466,21 @@ static const Preset presets[] = {
     {"warmup_steps", "network", {NULL, "0"}},
     {"vocoder_dim", "vocoder_size", {"128", "256", "512"}},
     {"vocoder_layers", "vocoder_size", {"6", "8", "8"}},
-    {"text_encoder_dim", "model_size", {"128", "384", "512", "640", "768"}},
-    {"text_encoder_layers", "model_size", {"3", "4", "5", "6", "8"}},
-    {"text_encoder_heads", "model_size", {"2", "6", "8", "10", "12"}},
-    {"audio_encoder_dim", "model_size", {"128", "256", "384", "512", "512"}},
-    {"audio_encoder_layers", "model_size", {"1", "2", "3", "4", "6"}},
-    {"audio_encoder_heads", "model_size", {"2", "4", "6", "8", "8"}},
-    {"decoder_dim", "model_size", {"128", "384", "512", "640", "768"}},
-    {"decoder_layers", "model_size", {"4", "6", "8", "10", "12"}},
-    {"decoder_heads", "model_size", {"2", "6", "8", "10", "12"}},
-    {"speaker_embedding_dim", "model_size", {"64", "256", "320", "512", "640"}},
-    {"gst_num_heads", "model_size", {"4", "4", "4", "4", "8"}},
-    {"predictor_dim", "model_size", {"128", "256", "256", "384", "384"}},
-    {"critic_dim", "model_size", {"64", "256", "256", "256", "256"}},
-    {"learning_rate", "model_size", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
+    {"text_encoder_dim", "model_size", {"128", "256", "384", "512", "640", "768"}},
+    {"text_encoder_layers", "model_size", {"3", "4", "4", "5", "6", "8"}},
+    {"text_encoder_heads", "model_size", {"2", "4", "6", "8", "10", "12"}},
+    {"audio_encoder_dim", "model_size", {"128", "128", "256", "384", "512", "512"}},
+    {"audio_encoder_layers", "model_size", {"1", "1", "2", "3", "4", "6"}},
+    {"audio_encoder_heads", "model_size", {"2", "2", "4", "6", "8", "8"}},
+    {"decoder_dim", "model_size", {"128", "256", "384", "512", "640", "768"}},
+    {"decoder_layers", "model_size", {"4", "5", "6", "8", "10", "12"}},
+    {"decoder_heads", "model_size", {"2", "4", "6", "8", "10", "12"}},
+    {"speaker_embedding_dim", "model_size", {"64", "128", "256", "320", "512", "640"}},
+    {"gst_num_heads", "model_size", {"4", "4", "4", "4", "4", "8"}},
+    {"feed_forward_ratio", "model_size", {"3", "2", "3", "3", "3", "3"}},
+    {"predictor_dim", "model_size", {"128", "192", "256", "256", "384", "384"}},
+    {"critic_dim", "model_size", {"64", "256", "256", "256", "256", "256"}},
+    {"learning_rate", "model_size", {"0.002", "0.0015", "0.001", "0.0007", "0.0005", "0.0004"}},
 };
 
 const Preset *option_follows(const Option *o, int n)

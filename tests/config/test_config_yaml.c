@@ -152,7 +152,7 @@ static void test_yaml_errors(void **state)
         {"data:\n  batch_size: *nowhere\n", "t.yaml:2: not valid YAML", ""},
         {"data:\n  language: x\n", "t.yaml:2: language is 'x', but must be a text of 2 to 15 bytes", ""},
         {"model:\n  model_size: huge\n",
-         "t.yaml:2: model_size is 'huge', but must be one of nano, tiny, small, normal, big", ""},
+         "t.yaml:2: model_size is 'huge', but must be one of nano, light, tiny, small, normal, big", ""},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         Config c;
