@@ -9,7 +9,7 @@ flags=(-std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-forma
     -D_GNU_SOURCE -Isrc -Itests -Wl,--gc-sections)
 common=(
     src/base/{err,mem,clock,file,utf8,thread,plain_locale,log,progress,rng,stage,stats,variant}.c
-    src/config/config.c # one function of it; the linker drops the rest
+    src/config/{config,augmentations}.c # a function or two of them; the linker drops the rest
     src/device/{device,device_host,device_sim,links,sim,sim_event,sim_stream,cuda_library}.c
 )
 sources=(
