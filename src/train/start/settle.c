@@ -225,18 +225,19 @@ static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log
 
 static int is_cpu(const Device *d) { return d->traits.host_memory && !d->traits.simulated; }
 
-/* A GPU has learned a large vocoder from a few minutes before a CPU has adapted the base's small one, and its
- * copies are closer to the recordings (docs/SPEED.md). */
-static int begin_vocoder_large(Config *cfg, double minutes, Log *log, Err *err)
+/* A GPU learns a large vocoder in the time that a CPU takes for a small one, and its copies are closer to the
+ * recordings; from a few minutes too, where the base's is small enough for a CPU (docs/SPEED.md). */
+static int enlarge_vocoder(Config *cfg, double minutes, Log *log, Err *err)
 {
-    char why[80];
-    if (config_is_given(cfg, "vocoder_size") || config_is_given(cfg, "vocoder_dim") ||
-        config_is_given(cfg, "vocoder_layers"))
-        return 0;
-    snprintf(why, sizeof why, "%.1f minutes of speech, and a GPU", minutes);
-    log_info(log, "%.1f minutes of speech are little: a GPU learns a large vocoder from them, from scratch",
-             minutes);
-    return config_take(cfg, "vocoder_size", "large", why, err);
+    static const char *const sizes[] = {"vocoder_size", "vocoder_dim", "vocoder_layers"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (config_is_given(cfg, sizes[i]))
+            return 0;
+    if (minutes < SETTLE_LITTLE_MINUTES)
+        log_info(log,
+                 "%.1f minutes of speech are little: a GPU learns a large vocoder from them, from scratch",
+                 minutes);
+    return config_take(cfg, "vocoder_size", "large", "the vocoder is trained on a GPU", err);
 }
 
 /* ---- adaptation ---- */
@@ -293,10 +294,10 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
     int rc = 0;
     s->minutes = minutes_of(cfg, train);
     const int leads = ranks_rank(ranks) == 0, little = s->minutes < SETTLE_LITTLE_MINUTES;
-    if (leads && little && s->fresh && !cfg->init_from[0])
-        rc = cfg->network == NETWORK_VOCODER && !is_cpu(model)
-                 ? begin_vocoder_large(cfg, s->minutes, log, err)
-                 : begin_with_base(cfg, train, s->minutes, log, err);
+    if (leads && s->fresh && !cfg->init_from[0] && cfg->network == NETWORK_VOCODER && !is_cpu(model))
+        rc = enlarge_vocoder(cfg, s->minutes, log, err);
+    else if (leads && little && s->fresh && !cfg->init_from[0])
+        rc = begin_with_base(cfg, train, s->minutes, log, err);
     if (!rc && leads && little && config_begins_with(cfg) && !s->resumed)
         rc = adapt(cfg, model, err);
     if (!rc && leads && !s->resumed)
