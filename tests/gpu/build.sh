@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds build/test_gpu and build/test_ops_gpu, which stand beside build/libmyxtts_cuda.so and load it. Needs gcc alone (and nvcc when the library is
 # not there yet; OpenBLAS's static library for the second): no library but libc is needed to run them, so that programs built here also run on
-# a machine where nothing is installed.
+# a machine where nothing is installed. --link: the first alone, to see on any machine whether it links.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p build
@@ -37,6 +37,7 @@ compile() {
 compile "${sources[@]}"
 "${CC:-gcc}" "${flags[@]}" -o build/test_gpu "${objects[@]}" -lm -ldl -pthread
 echo "built build/test_gpu"
+[ "${1:-}" != --link ] || exit 0
 
 openblas=$(ls /usr/lib/*/openblas-pthread/libopenblas.a /usr/lib/*/libopenblas.a 2>/dev/null | head -1 || true)
 if [ -n "$openblas" ]; then
