@@ -147,7 +147,7 @@ for shell in bash zsh fish; do
     asked own_options 'myxtts synth --outp' '--output,--output-dir'
     asked settings 'myxtts train --model-s' '--model-size'
     asked switches_that_are_off 'myxtts train --no-add' '--no-add-blank'
-    asked choices 'myxtts train --model-size ' 'big,nano,normal,small,tiny'
+    asked choices 'myxtts train --model-size ' 'big,light,nano,normal,small,tiny'
     asked a_choice_behind_an_equals_sign 'myxtts train --model-size=no' 'normal'
     asked choices_of_a_command 'myxtts export --precision ' 'bf16,float16,float32,int8'
     asked first_words 'myxtts profile ' 'data,dual,step'
