@@ -62,7 +62,7 @@ static double amount_for(double none, double half, double most)
 int sharpness_settle(double *amount, EarFigures *ear, const SpokenClips *s, Err *err)
 {
     const int bands = (int)s->corpus->statistics.bands;
-    EarFigures half, most;
+    EarFigures half = {0}, most = {0};
     Plain p = {0};
     *amount = 0;
     int rc = beside_recordings(ear, s, err);
