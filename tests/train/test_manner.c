@@ -84,7 +84,7 @@ static void slow_recordings_do_not_count(void **state)
             &s, &(EngineLook){
                     .traits = traits, .durations = slow, .tokens = tokens, .pitch = pitch, .text = SYMBOLS});
     manner_measure(&s, &found);
-    assert_float_equal(found.pace, 1 + 0.25 * 48 / 50, 1e-6);
+    assert_float_equal(found.pace, 1 + 0.25 * 48 / 48.5, 1e-6);
     usual_lengths_close(&usual);
 }
 
