@@ -52,7 +52,7 @@ static int open_data(Eval *e, const char *checkpoint, const char *vocoder, const
 {
     int rc = voice_data_open(&e->data, checkpoint, line, log, err);
     if (!rc) {
-        rc = vocoder_file_of(&e->vocoder, &e->data.file, vocoder, log, err);
+        rc = vocoder_file_of(&e->vocoder, &e->data.file, vocoder, 0, log, err);
         e->has_vocoder = rc == 1;
         rc = rc < 0 ? rc : 0;
     }

@@ -28,7 +28,8 @@ static const char usage_text[] =
     "machine in it. bf16 halves the file, and GPUs compute in bf16 anyway; float32 keeps every bit of the\n"
     "weights.\n"
     "With --format onnx the file is a graph that ONNX Runtime runs without this program: it takes symbol\n"
-    "ids and returns sound. It needs a vocoder. docs/FORMATS.md describes inputs, outputs and metadata.\n"
+    "ids and returns sound. It needs a vocoder, and takes it even where `synth` prefers Griffin-Lim.\n"
+    "docs/FORMATS.md describes inputs, outputs and metadata.\n"
     "With --format piper it is a voice for Piper, Home Assistant, NVDA's add-on and sherpa-onnx, with\n"
     "NAME.onnx.json, tokens.txt and MODEL_CARD beside it. Its name starts with the language and ends with\n"
     "the quality.";
@@ -120,7 +121,7 @@ static int open_networks(ExportCommand *c, Log *log, Err *err)
 {
     int rc = checkpoint_open(&c->voice, c->checkpoint, c->checkpoint, c->argc, c->argv, log, err);
     if (!rc && c->voice.cfg.network == NETWORK_VOICE) {
-        rc = vocoder_file_of(&c->inside, &c->voice, c->vocoder, log, err);
+        rc = vocoder_file_of(&c->inside, &c->voice, c->vocoder, c->kind != FORMAT_SAFETENSORS, log, err);
         c->has_vocoder = rc == 1;
         rc = rc == 1 ? 0 : rc;
     } else if (!rc && c->vocoder) {

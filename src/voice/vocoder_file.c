@@ -69,11 +69,18 @@ int vocoder_file_is_worse(const TrainState *s)
 }
 
 /* Uses the better of the two, and says which. 1: the vocoder's. */
-static int choose_by_ear(const Checkpoint *v, int asked, Log *log)
+static int choose_by_ear(const Checkpoint *v, int asked, int needed, Log *log)
 {
     const TrainState *s = &v->content.state;
     const int worse = vocoder_file_is_worse(s);
-    if (worse && !asked)
+    if (worse && needed && !asked)
+        log_warn(
+            log,
+            "this file will sound rougher than `myxtts synth`, where Griffin-Lim makes the sound: copies "
+            "by the vocoder %s (step %lld) are %.3f from the recordings, Griffin-Lim's are %.3f; train "
+            "the vocoder longer for a better file",
+            v->path, (long long)s->step, s->copies[0], s->copies[1]);
+    else if (worse && !asked)
         log_info(
             log,
             "Griffin-Lim makes the sound: copies by the vocoder %s (step %lld) are %.3f from the recordings, "
@@ -84,10 +91,10 @@ static int choose_by_ear(const Checkpoint *v, int asked, Log *log)
                  s->copies[0], s->copies[1]);
     else if (!(s->copies[1] > 0))
         log_debug(log, "the vocoder %s has not been compared with Griffin-Lim", v->path);
-    return asked || !worse;
+    return asked || needed || !worse;
 }
 
-int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Log *log, Err *err)
+int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, int needed, Log *log, Err *err)
 {
     memset(v, 0, sizeof *v);
     if (path && strcmp(path, VOCODER_NONE) == 0)
@@ -98,7 +105,7 @@ int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Lo
     if (rc != 1)
         return rc;
     rc = vocoder_file_fits(v, &voice->cfg, voice->path, err);
-    if (!rc && choose_by_ear(v, path != NULL, log))
+    if (!rc && choose_by_ear(v, path != NULL, needed, log))
         return 1;
     checkpoint_close(v);
     return rc;

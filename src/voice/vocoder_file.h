@@ -15,9 +15,10 @@ int vocoder_file_open(Checkpoint *v, const char *path, Log *log, Err *err);
 
 /* The vocoder of a voice: the one in its file, else the one in the folder `vocoder` beside it, unless its
  * copies of held-out clips were farther from the recordings than Griffin-Lim's, which is said. path: another
- * that is asked for, and taken whatever it sounds like (VOCODER_NONE: none); NULL: none is. 1 and *v, which
- * goes with the voice; 0: there is none; or a negative code. */
-int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Log *log, Err *err);
+ * that is asked for, and taken whatever it sounds like (VOCODER_NONE: none); NULL: none is. needed:
+ * Griffin-Lim cannot take its place, so it is taken all the same, with a warning. 1 and *v, which goes with
+ * the voice; 0: there is none; or a negative code. */
+int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, int needed, Log *log, Err *err);
 
 /* The folder in which the vocoder of a voice is looked for; file: that of the voice. ERR_DATA: its path is
  * too long. */

@@ -51,7 +51,7 @@ static int open_network(Voice *v, Err *err)
 /* Before the weights are loaded: a vocoder that does not go with the voice is known at once. */
 static int open_vocoder(Voice *v, Err *err)
 {
-    int rc = vocoder_file_of(&v->vocoder, &v->file, v->o.vocoder, v->o.log, err);
+    int rc = vocoder_file_of(&v->vocoder, &v->file, v->o.vocoder, 0, v->o.log, err);
     if (rc < 0)
         return rc;
     v->has_vocoder = rc;

@@ -22,6 +22,10 @@ verdict a_poor_vocoder_is_not_taken $?
 "$bin" synth "hello" --checkpoint "$dir/run" --vocoder "$dir/run/vocoder" --output "$dir/v.wav" --model-gpu cpu >"$dir/said" 2>&1
 [ $? = 0 ] && ! grep -q "Griffin-Lim makes the sound" "$dir/said" && ! cmp -s "$dir/g.wav" "$dir/v.wav"
 verdict but_it_is_when_asked_for $?
+# Nor can Griffin-Lim make it outside of the program.
+"$bin" export --checkpoint "$dir/run" --output "$dir/run.onnx" --licence none --source nobody >"$dir/said" 2>&1
+[ $? = 0 ] && grep -q "will sound rougher than .myxtts synth., where Griffin-Lim makes the sound: copies by the vocoder" "$dir/said" && [ -s "$dir/run.onnx" ]
+verdict and_where_nothing_else_can_make_the_sound $?
 "$bin" train --resume-from "$dir/run" --max-steps 5 --quiet >"$dir/said" 2>&1
 [ $? = 0 ] && [ -f "$dir/run/step-00000005.safetensors" ]
 verdict resume_from_needs_nothing_else $?
