@@ -44,7 +44,10 @@ echo "$*" >>"$(dirname "$0")/calls"
 data=$(dirname "$0")/data
 while [ $# -gt 0 ]; do
     case $1 in
-    --checkpoint-dir) mkdir -p "$2" ;;
+    --checkpoint-dir)
+        mkdir -p "$2"
+        echo "${PRINTED:-step 1}" >&2
+        ;;
     --output-dir)
         n=0
         for f in "$data"/held/wavs/*.wav; do
@@ -81,6 +84,9 @@ log_has the_speed_is_of_all_lines '^real-time factor .* 0\.0020 '
 grep -q -- "train --network voice --data-path $dir/data/train .*--minutes 1.5 --model-gpu 0" "$dir/calls" &&
     grep -q -- "vocode .* --output $dir/out/copies-alone .*--iterations 0" "$dir/calls" && ! grep -q -- "synth .*/out/voice .*--iterations" "$dir/calls"
 verdict the_voice_speaks_as_it_would_for_anybody $?
+log_has no_warning_holds '^warnings +<= 0 +0\.0000 .*holds$'
+ends_with a_warning_is_missed 1 run env NISQA=-0.1 WORDS=-1 PRINTED="warning: slow" bench/person run
+log_has a_warning_is_counted '^warnings +<= 0 +2\.0000 .*MISSED$'
 ends_with a_dull_voice_is_missed 1 run env NISQA=-0.3 WORDS=-1 bench/person run
 log_has the_missed_figure_is_named "^NISQA-TTS beside the recordings' .*MISSED"
 ends_with no_recogniser_is_no_fault 0 run env NISQA=-0.1 WORDS= bench/person run --language de
