@@ -190,8 +190,8 @@ const Option option_table[] = {
          "What to train: voice (text to mels), vocoder (mels to sound), or both, one after the other.",
          ALSO("training"), BINDS(BOUND_CHECKPOINT | BOUND_VOCODER)),
     ENUM(M, vocoder_size, "small", vocoder_sizes,
-         "Preset for the sizes of the vocoder; keys that are set explicitly override it. On a GPU large, unless "
-         "it is set."),
+         "Preset for the sizes of the vocoder; keys that are set explicitly override it. On a GPU large, "
+         "unless it is set."),
     INT(M, vocoder_dim, "256", 16, 8192, "Width of the vocoder.", VOCODER_ONLY),
     INT(M, vocoder_layers, "8", 1, 64, "Blocks of the vocoder.", VOCODER_ONLY),
 
