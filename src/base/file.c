@@ -455,6 +455,12 @@ int file_own_folder(char *out, size_t cap, int up)
     return 0;
 }
 
+int file_own_stamp(FileStamp *s)
+{
+    char path[PATH_MAX];
+    return own_path(path, sizeof path) ? -1 : file_stamp(s, path, NULL);
+}
+
 /* One slash between the two, whether or not dir ends in one. */
 char *file_join(const char *dir, const char *name)
 {

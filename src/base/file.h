@@ -76,6 +76,7 @@ int file_exists(const char *path);
  * `up` levels above it; without a slash at the end. 0, or -1 if the system does not tell or the path does not
  * fit. */
 int file_own_folder(char *out, size_t cap, int up);
+int file_own_stamp(FileStamp *s); /* of that file: another build has another. 0 or an error */
 /* "dir/name", or just the name if dir is "" or NULL; malloc'd. NULL if out of memory. */
 char *file_join(const char *dir, const char *name);
 

@@ -9,8 +9,8 @@
 
 #include "base/hash.h"
 
-#define STATE_VERSION 1 /* count up when the same dataset is prepared, accepted or reported otherwise */
-#define PIECE_CLIPS 128 /* clips of a piece */
+#define STATE_VERSION 1          /* of the file; another program makes its own in any case */
+#define PIECE_CLIPS 128          /* clips of a piece */
 #define MOST_PIECE (64u << 20)   /* bytes of one */
 #define MOST_TABLES (1ull << 30) /* bytes of all tables */
 

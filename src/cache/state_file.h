@@ -19,6 +19,7 @@ typedef struct StateKeys {
     uint64_t utterances;           /* state_dataset */
     uint64_t stores[STATE_STORES]; /* cache_stamp; 0: not prepared */
     FileStamp rejected;            /* of rejected.tsv */
+    FileStamp program;             /* another may read, accept or report otherwise */
 } StateKeys;
 
 typedef struct StateHead {

@@ -56,6 +56,8 @@ static int make_keys(StateKeys *k, const Config *cfg, const PrepareOptions *o, c
     char *rejected = file_join(dir, "rejected.tsv");
     int rc = rejected && list_stages(stages, cfg, o) ? file_stamp(&k->rejected, rejected, NULL) : -1;
     free(rejected);
+    if (!rc)
+        rc = file_own_stamp(&k->program);
     for (int i = 0; i < STATE_STORES && !rc; i++) {
         const int wanted = !hash_equal(stages[i].settings, none);
         k->stores[i] = wanted ? cache_stamp(dir, stages[i].name, stages[i].settings) : 0;
@@ -72,7 +74,8 @@ static int keys_hold(const StateKeys *was, const StateKeys *is)
 {
     return hash_equal(was->settings, is->settings) &&
            memcmp(was->stores, is->stores, sizeof was->stores) == 0 &&
-           memcmp(&was->rejected, &is->rejected, sizeof was->rejected) == 0;
+           memcmp(&was->rejected, &is->rejected, sizeof was->rejected) == 0 &&
+           memcmp(&was->program, &is->program, sizeof was->program) == 0;
 }
 
 /* ---- the dataset ---- */

@@ -1,7 +1,7 @@
-/* unchanged.h - a start that finds everything as the last prepare left it: settings, texts, recordings,
- * caches, rejected.tsv. Then there is nothing to build, and no state of a store is put together only to find
- * out that it is the same. Whatever differs, is missing or cannot be read counts as changed, and prepare
- * takes its usual way. Threads: call from one; recordings are looked at by several. */
+/* unchanged.h - a start that finds everything as the last prepare left it: program, settings, texts,
+ * recordings, caches, rejected.tsv. Then there is nothing to build, and no state of a store is put together
+ * only to find out that it is the same. Whatever differs, is missing or cannot be read counts as changed, and
+ * prepare takes its usual way. Threads: call from one; recordings are looked at by several. */
 #ifndef MYXTTS_UNCHANGED_H
 #define MYXTTS_UNCHANGED_H
 

@@ -40,22 +40,24 @@ int data_none_to_train(const Config *cfg, Err *err)
     return err_hint(err, "a smaller --val-split such as 0.05 leaves most clips for training; 0 leaves all");
 }
 
-/* Everything that trains or judges opens its data here, so that stale caches are never used. */
-int data_open(CorpusSource **source, const Config *cfg, const DataOptions *o, Log *log, Err *err)
+/* Prepares and opens. *unchanged: as in PrepareReport. */
+static int prepare_and_open(CorpusSource **source, int *unchanged, const Config *cfg, const DataOptions *o,
+                            int verify, Log *log, Err *err)
 {
-    *source = NULL;
     Dataset dataset = {0};
     PrepareReport report = {0};
     int audio = cfg->network == NETWORK_VOCODER;
     PrepareOptions options = {.text = !audio,
                               .mel = !audio,
                               .audio = audio,
+                              .verify = verify,
                               .keep = &dataset,
                               .ranks = o->ranks,
                               .no_fork = o->no_fork,
                               .stop = o->stop};
     int quiet = o->quiet;
     int rc = prepare_run(cfg, &options, &report, log, err);
+    *unchanged = report.unchanged;
     if (!rc && report.accepted == 0)
         rc = data_unusable(&dataset, cfg, report.rejected_path, err);
     if (!rc)
@@ -84,4 +86,22 @@ int data_open(CorpusSource **source, const Config *cfg, const DataOptions *o, Lo
         return rc;
     }
     return corpus_source_open(source, cfg, &dataset, err);
+}
+
+/* Everything that trains or judges opens its data here, so that stale caches are never used. A disk that
+ * loses bits does not change the stamps that tell whether anything has changed: that a cache is damaged may
+ * show only when it is opened. */
+int data_open(CorpusSource **source, const Config *cfg, const DataOptions *o, Log *log, Err *err)
+{
+    Err why = {0};
+    int unchanged;
+    *source = NULL;
+    int rc = prepare_and_open(source, &unchanged, cfg, o, 0, log, &why);
+    if (unchanged && (rc == ERR_DAMAGED || rc == ERR_FORMAT)) {
+        log_warn(log, "%s; all caches are checked", why.msg);
+        return prepare_and_open(source, &unchanged, cfg, o, 1, log, err);
+    }
+    if (rc && err)
+        *err = why;
+    return rc;
 }

@@ -15,10 +15,10 @@
 #define MOST_VALUES 12
 
 /* The conversions of a format by the place of their argument, without flags, width and precision: "s", "lld".
- */
+ * numbered: how many say which argument they mean, all or none of them (C has no format in between). */
 typedef struct Values {
     char kind[MOST_VALUES][8];
-    int count;
+    int count, numbered, all;
 } Values;
 
 static Values values_of(const char *s)
@@ -33,6 +33,8 @@ static Values values_of(const char *s)
         char *after;
         const long numbered = strtol(s, &after, 10);
         const int at = *after == '$' ? (int)numbered - 1 : next++;
+        v.numbered += *after == '$';
+        v.all++;
         s = *after == '$' ? after + 1 : s;
         s += strspn(s, "+-0 #.123456789");
         const size_t n = strcspn(s, "diufgeGEsx") + 1;
@@ -79,6 +81,8 @@ static void test_rows(void **state)
         }
         if (!wrong && (a.count != b.count || memcmp(a.kind, b.kind, sizeof a.kind) != 0))
             wrong = "the conversions differ";
+        if (!wrong && b.numbered && b.numbered != b.all)
+            wrong = "some conversions are numbered, others not";
         if (wrong) {
             print_error("row %d: %s\n  %s\n  %s\n", w, wrong, en ? en : "", fa ? fa : "");
             bad++;

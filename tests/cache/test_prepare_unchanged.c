@@ -314,6 +314,42 @@ static void reads_other_layouts(void **state)
     assert_noticed(c, "a pair");
 }
 
+static void load_config(Config *cfg, Corpus *c, char *val_split)
+{
+    char *argv[] = {"--data-path",   c->data, "--cache-dir", c->cache,
+                    "--num-workers", "2",     "--val-split", val_split};
+    Err err = {0};
+    assert_int_equal(config_load(cfg, NULL, 8, argv, &err), 0);
+}
+
+/* In this process. Returns PrepareReport.unchanged. */
+static int prepare_here(const Config *cfg)
+{
+    Log log;
+    Err err = {0};
+    PrepareReport report;
+    log_init(&log, LOG_ERROR);
+    if (prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, &log, &err))
+        fail_msg("%s", err.msg);
+    const int unchanged = report.unchanged;
+    prepare_report_free(&report);
+    return unchanged;
+}
+
+/* This one, which might read the lines in another way. */
+static void notices_another_program(void **state)
+{
+    Corpus *c = *state;
+    Config cfg;
+    corpus_fill(c, CLIPS, 0.3);
+    settle(c);
+    load_config(&cfg, c, "0.05");
+    assert_false(prepare_here(&cfg));
+    assert_true(prepare_here(&cfg));
+    assert_noticed(c, "another program");
+    config_close(&cfg);
+}
+
 /* Who trains gets the whole dataset with all its rejections. */
 static void keeps_the_dataset(void **state)
 {
@@ -321,12 +357,9 @@ static void keeps_the_dataset(void **state)
     corpus_fill(c, CLIPS, 0.3);
     corpus_add(c, 0);
     corpus_write_metadata(c);
-    settle(c);
-    for (int way = 0; way < 3; way++) {
+    for (int way = 0; way < 4; way++) {
         /* Also where the split is another: it is not what the caches are made of. */
-        const int lazily = way > 0;
-        char *argv[] = {"--data-path",   c->data, "--cache-dir", c->cache,
-                        "--num-workers", "2",     "--val-split", way == 2 ? "0.2" : "0.05"};
+        const int lazily = way > 1;
         Config cfg;
         Log log;
         Err err = {0};
@@ -334,9 +367,9 @@ static void keeps_the_dataset(void **state)
         PrepareReport report;
         const PrepareOptions o = {.text = 1, .mel = 1, .keep = &kept, .keep_changed = lazily};
         log_init(&log, LOG_ERROR);
-        assert_int_equal(config_load(&cfg, NULL, 8, argv, &err), 0);
+        load_config(&cfg, c, way == 3 ? "0.2" : "0.05");
         assert_int_equal(prepare_run(&cfg, &o, &report, &log, &err), 0);
-        assert_true(report.unchanged);
+        assert_int_equal(report.unchanged, way > 0);
         assert_int_equal(kept.count, lazily ? 0 : CLIPS + 1);
         assert_int_equal(kept.rejected_count, lazily ? 0 : 1);
         assert_true(lazily || kept.rejected[0].reason == REJECT_AUDIO_MISSING);
@@ -362,6 +395,7 @@ int main(void)
         T(damaged_notes_do_no_harm),
         T(reads_other_layouts),
         T(keeps_the_dataset),
+        T(notices_another_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

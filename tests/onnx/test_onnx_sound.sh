@@ -45,4 +45,18 @@ train "$dir/strange" --n-fft 512 --win-length 400 --hop-length 150 --add-blank t
 compare strange "$dir/strange" "$dir/strange/vocoder" --add-blank true
 train "$dir/plain" --use-voice-conditioning false
 compare plain "$dir/plain" "$dir/plain/vocoder"
+# The same network, as if a validation had found its mels too soft (voice.manner: pace, spread, sharpness).
+mkdir "$dir/sharp"
+"$python" -c "
+import json, struct, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+size = struct.unpack('<Q', data[:8])[0]
+header = json.loads(data[8:8 + size])
+begin, end = (8 + size + at for at in header['voice.manner']['data_offsets'])
+data[begin:end] = struct.pack('<3d', 1.1, 1.2, 0.3)
+del header['__metadata__']['xxh128'], header['__metadata__']['written_by']
+data[8:8 + size] = json.dumps(header, separators=(',', ':')).encode().ljust(size)
+open(sys.argv[2], 'wb').write(data)
+" "$dir/plain/step-00000006.safetensors" "$dir/sharp/step-00000006.safetensors" || failed=1
+compare sharp "$dir/sharp" "$dir/plain/vocoder"
 exit $failed

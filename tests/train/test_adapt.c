@@ -227,6 +227,7 @@ static void a_gpu_learns_a_larger_vocoder(void **state)
 #define ON_GPU "--network", "vocoder", "--model-gpu", "sim0", "--data-gpu", "sim0", "--max-steps", "1"
     train_says(at("gpu"), LIST(ON_GPU), 0, LIST("a GPU learns a large vocoder", "vocoder_size large"),
                "starting with");
+    train_says(at("gpu-none"), LIST(ON_GPU, "--init-from", "none"), 0, LIST("vocoder_size large"), NULL);
     train_says(at("gpu-small"), LIST(ON_GPU, "--vocoder-size", "nano"), 0, NULL, "a GPU learns");
 }
 

@@ -157,7 +157,7 @@ WORD(SAY_CHECK_NOT_KNOWN, "not known", "نامعلوم")
 WORD(SAY_CHECK_LINK, "link of %s", "اتصال %s")
 WORD(SAY_CHECK_ONE_WAY, "one direction", "در یک جهت")
 WORD(SAY_CHECK_LANES, "device %s has %d of the %d PCIe lanes it could use",
-     "دستگاه %s از %3$d خط PCIe که می‌تواند به کار ببرد %2$d تا دارد")
+     "دستگاه %1$s از %3$d خط PCIe که می‌تواند به کار ببرد %2$d تا دارد")
 WORD(SAY_CHECK_LANES_WHY, "every copy to it takes longer in proportion",
      "هر کپی به آن به همین نسبت بیشتر طول می‌کشد")
 WORD(SAY_CHECK_LANES_FIX, "another slot on the mainboard, or a riser that is not damaged",
@@ -248,9 +248,9 @@ WORD(SAY_CHECK_NO_VALIDATION_SHARE,
      "a larger val_split, or more clips: with so few, this share came to none",
      "val_split بزرگ‌تر، یا کلیپ بیشتر: از این شمار کم، این سهم هیچ شد")
 WORD(SAY_CHECK_LIMIT, "%s %g rejects %llu of %llu clips (%.1f %%)",
-     "%s برابر %g از %4$llu کلیپ %3$llu تا را رد می‌کند (%5$.1f٪)")
+     "%1$s برابر %2$g از %4$llu کلیپ %3$llu تا را رد می‌کند (%5$.1f٪)")
 WORD(SAY_CHECK_LIMIT_ABOUT, "%s %g rejects about %llu of %llu clips (%.1f %%)",
-     "%s برابر %g از %4$llu کلیپ نزدیک به %3$llu تا را رد می‌کند (%5$.1f٪)")
+     "%1$s برابر %2$g از %4$llu کلیپ نزدیک به %3$llu تا را رد می‌کند (%5$.1f٪)")
 WORD(SAY_CHECK_LIMIT_KEEPS, "; %.10g would keep %g %%", "؛ %.10g کافی است تا %g٪ بمانند")
 WORD(SAY_CHECK_NO_DATASET,
      "not measured, because no dataset is named: caches, padding, room for the caches",

@@ -52,9 +52,8 @@ static Hash128 key_of(const char *dir, const Config *cfg, Hash128 state)
     char *path = file_join(dir, "findings.tsv");
     const Hash128 none = {0}, settings = config_hash_all(cfg);
     const int known = path && !hash_equal(state, none) && !hash_equal(settings, none) &&
-                      file_stamp(&program, "/proc/self/exe", NULL) == 0 &&
-                      file_stamp(&list, path, NULL) == 0 && facts_file_stamp(&facts, dir) == 0 &&
-                      hasher_open(&h) == 0;
+                      file_own_stamp(&program) == 0 && file_stamp(&list, path, NULL) == 0 &&
+                      facts_file_stamp(&facts, dir) == 0 && hasher_open(&h) == 0;
     free(path);
     if (!known)
         return (Hash128){0};

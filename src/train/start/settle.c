@@ -294,7 +294,7 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
     int rc = 0;
     s->minutes = minutes_of(cfg, train);
     const int leads = ranks_rank(ranks) == 0, little = s->minutes < SETTLE_LITTLE_MINUTES;
-    if (leads && s->fresh && !cfg->init_from[0] && cfg->network == NETWORK_VOCODER && !is_cpu(model))
+    if (leads && s->fresh && !config_begins_with(cfg) && cfg->network == NETWORK_VOCODER && !is_cpu(model))
         rc = enlarge_vocoder(cfg, s->minutes, log, err);
     else if (leads && little && s->fresh && !cfg->init_from[0])
         rc = begin_with_base(cfg, train, s->minutes, log, err);
