@@ -569,15 +569,46 @@ static const char *missing_comment(const File *f, const Buf *result)
     return NULL;
 }
 
+/* What validate --fix has made of a file, its backup, and the difference that it showed. `why` stays empty
+ * where all is well. */
+static void judge_result(File *f, const char *program, const char *path, const Buf *result, const Buf *backup,
+                         const char *diff, char *why, size_t cap)
+{
+    Buf out = {0}, applied = {0}, again = {0};
+    Err err = {0};
+    char second[2100];
+    const char *lost;
+    int code = run(&out, program, "config", path, "--json");
+    snprintf(second, sizeof second, "%s.bak.2", path);
+    if (code)
+        snprintf(why, cap, "myxtts config ends with %d: %.200s", code, out.data ? out.data : "");
+    else if (!same(backup, &f->bytes))
+        snprintf(why, cap, "the backup is not the old file");
+    else if (!diff || !apply(&applied, &f->bytes, diff) || !same(&applied, result))
+        snprintf(why, cap, "the difference that was shown does not lead from the old file to the new one");
+    else if ((lost = missing_line(f, result)))
+        snprintf(why, cap, "a line without a defect has changed: %.200s", lost);
+    else if ((lost = missing_comment(f, result)))
+        snprintf(why, cap, "a comment is lost: %.200s", lost);
+    else if ((code = run(&out, program, "validate --fix", path, "")) != 0)
+        snprintf(why, cap, "a second --fix ends with %d", code);
+    else if (file_read(&again, path, 1 << 20, &err) || !same(&again, result))
+        snprintf(why, cap, "a second --fix changes the file");
+    else if (file_exists(second))
+        snprintf(why, cap, "a second --fix makes a backup");
+    buf_free(&out);
+    buf_free(&applied);
+    buf_free(&again);
+}
+
 /* One file; 0, or 1 with the reason. */
 static int judge(File *f, const char *program, const char *path, char *why, size_t cap)
 {
-    Buf out = {0}, result = {0}, again = {0}, backup = {0}, applied = {0};
+    Buf out = {0}, result = {0}, backup = {0};
     Err err = {0};
     char other[2100];
-    const char *lost;
     json_t *report = NULL;
-    int code, failed = 1;
+    int code;
     why[0] = 0;
     if (file_replace(path, f->bytes.data, f->bytes.size, &err)) {
         snprintf(why, cap, "%s", err.msg);
@@ -603,35 +634,14 @@ static int judge(File *f, const char *program, const char *path, char *why, size
         snprintf(why, cap, "%s", err.msg);
         goto done;
     }
-    const char *diff = json_string_value(json_object_get(report, "diff"));
-    code = run(&out, program, "config", path, "--json");
-    if (code)
-        snprintf(why, cap, "myxtts config ends with %d: %.200s", code, out.data ? out.data : "");
-    else if (!same(&backup, &f->bytes))
-        snprintf(why, cap, "the backup is not the old file");
-    else if (!diff || !apply(&applied, &f->bytes, diff) || !same(&applied, &result))
-        snprintf(why, cap, "the difference that was shown does not lead from the old file to the new one");
-    else if ((lost = missing_line(f, &result)))
-        snprintf(why, cap, "a line without a defect has changed: %.200s", lost);
-    else if ((lost = missing_comment(f, &result)))
-        snprintf(why, cap, "a comment is lost: %.200s", lost);
-    else if ((code = run(&out, program, "validate --fix", path, "")) != 0)
-        snprintf(why, cap, "a second --fix ends with %d", code);
-    else if (file_read(&again, path, 1 << 20, &err) || !same(&again, &result))
-        snprintf(why, cap, "a second --fix changes the file");
-    else {
-        snprintf(other, sizeof other, "%s.bak.2", path);
-        failed = file_exists(other);
-        snprintf(why, cap, "%s", failed ? "a second --fix makes a backup" : "");
-    }
+    judge_result(f, program, path, &result, &backup, json_string_value(json_object_get(report, "diff")), why,
+                 cap);
 done:
     json_decref(report);
     buf_free(&out);
     buf_free(&result);
-    buf_free(&again);
     buf_free(&backup);
-    buf_free(&applied);
-    return failed;
+    return why[0] != 0;
 }
 
 static void remove_files(const char *dir)

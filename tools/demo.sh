@@ -34,11 +34,12 @@ hear() { # file
             if command -v "${player%% *}" >/dev/null && $player "$1" 2>/dev/null; then break; fi
         done
     fi
-    printf '\nthe voice says: \033[1m%s\033[0m\n' "$(realpath "$1")"
+    printf '\nlisten to \033[1m%s\033[0m\n' "$(realpath "$1")"
 }
 
 if [ "${2:-}" = first ]; then
     first=$demo-first sentence="My brother found three keys in the garden."
+    echo "A voice in 20 seconds: 100 sentences for it to learn, and one that is not among them."
     rm -rf "$first"
     mkdir -p "$first"
     echo "$sentence" >"$first/sentence.txt"
@@ -53,6 +54,7 @@ fi
 
 # Sentences that are not in the corpus; every word of them is, in others. The recogniser gets all of them right when flite itself says them:
 # what it gets wrong is the voice's.
+printf '\nNow every step of the program, on a larger corpus: %s minutes of training, and a few more for the rest.\n' "$minutes"
 rm -rf "$demo"
 mkdir -p "$demo/reference/slt"
 cat >"$demo/sentences.txt" <<'END'
@@ -96,9 +98,14 @@ done <"$demo/sentences.txt"
 if "$build/bench/voice" --check; then
     step "$build/bench/voice" --out "$demo" --config configs/demo.yaml --heard || [ $? = 1 ]
 else
-    echo "there is no recogniser on this machine (apt-get install libpocketsphinx3 pocketsphinx-en-us): listen to $demo/spoken/slt yourself"
+    echo "No recogniser is installed that could judge the sentences (apt-get install libpocketsphinx3 pocketsphinx-en-us): listen to $demo/spoken/slt"
 fi
 echo
 hear "$demo/keys.wav"
-echo "in $demo: the corpus and its caches, a voice that was trained on it (run/), sentences it had never heard (keys.wav, spoken/), the mel of"
-echo "the first (keys.png), which symbol is where in the recordings (align/) and the loss over the steps (run/loss.png)"
+cat <<END
+
+$demo has the corpus and its caches, and
+  run/               the voice; run/loss.png: its loss, step by step
+  keys.wav, spoken/  sentences that it had never heard; keys.png: the mel of the first
+  align/             which symbol is where in the recordings
+END

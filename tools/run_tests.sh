@@ -40,6 +40,7 @@ clean() {
 }
 trap 'clean "$root"' EXIT
 trap 'exit 130' INT TERM
+[ -n "$filter" ] || echo "A line for each test program and script as it ends; what fails says why at once. The last line is the sum."
 
 # What takes long, and what looks at times or starts processes of its own and so has the machine to itself.
 long_ones=" test_cluster test_dist test_prepare_kill test_prepare_ranks test_ranks_diagnose test_ranks_hosts test_ranks_mpi test_swings \

@@ -134,17 +134,20 @@ EXACT int64_t mel_cuda_reflect(int64_t i, int64_t n)
 
 /* ---- n_fft 1024: a warp and MEL_FAST_STORED points of shared memory for each frame ----
  * Samples: anything with `float at(int64_t i)` for i in 0 .. n - 1, `int64_t n`, and `const float
- * *direct(first, count)`, which is NULL or the samples as they lie in memory. Leaves the magnitudes at the
- * front of z. */
+ * *direct(first, count)`, which is NULL or the samples as they lie in memory. */
+
+/* The samples under the window, and the first pass over them: butterflies lane and lane + 32, points p, p +
+ * 64,
+ * ... */
 template <typename Samples>
-EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_t frame, int lane)
+EXACT void mel_fast_first(const MelCuda &m, double2 *z, const Samples &x, int64_t frame, int lane)
 {
     const int64_t first = frame * m.hop - m.n_fft / 2;
     const float *direct = x.direct(first, 2 * MEL_FAST_N);
     const bool aligned = direct && (uintptr_t)direct % sizeof(float2) == 0;
     const double2 *window = (const double2 *)m.window;
 #pragma unroll
-    for (int half = 0; half < 2; half++) { /* butterflies lane and lane + 32: points p, p + 64, ... */
+    for (int half = 0; half < 2; half++) {
         int p = lane + 32 * half;
         double2 v[8];
 #pragma unroll
@@ -167,9 +170,13 @@ EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_
         for (int k = 0; k < 8; k++)
             z[p + (p >> 3) + 72 * k] = v[k];
     }
-    __syncwarp();
+}
+
+/* 8 blocks of 64 points, 8 butterflies each. */
+EXACT void mel_fast_second(const MelCuda &m, double2 *z, int lane)
+{
 #pragma unroll
-    for (int half = 0; half < 2; half++) { /* 8 blocks of 64 points, 8 butterflies each */
+    for (int half = 0; half < 2; half++) {
         int q = lane + 32 * half, at = (q >> 3) * 72 + (q & 7);
         double2 v[8];
 #pragma unroll
@@ -181,9 +188,12 @@ EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_
         for (int k = 0; k < 8; k++)
             z[at + 9 * k] = v[k];
     }
-    __syncwarp();
-    double2 v[2][8]; /* 64 blocks of 8 points; frequency f goes to f + f / 8, which is not where its points
-                        came from */
+}
+
+/* 64 blocks of 8 points; frequency f goes to f + f / 8, which is not where its points came from. */
+EXACT void mel_fast_third(double2 *z, int lane)
+{
+    double2 v[2][8];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
 #pragma unroll
@@ -199,7 +209,11 @@ EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_
         for (int k = 0; k < 8; k++)
             z[at + 72 * k] = v[half][k];
     }
-    __syncwarp();
+}
+
+/* Leaves the magnitudes of a transform at the front of z. */
+EXACT void mel_fast_magnitudes(const MelCuda &m, double2 *z, int lane)
+{
     double low[8], high[8], middle = 0.0;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -227,6 +241,19 @@ EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_
     }
     if (lane == 0)
         magnitudes[MEL_FAST_N / 2] = middle;
+}
+
+/* A frame's magnitudes, at the front of z. */
+template <typename Samples>
+EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_t frame, int lane)
+{
+    mel_fast_first(m, z, x, frame, lane);
+    __syncwarp();
+    mel_fast_second(m, z, lane);
+    __syncwarp();
+    mel_fast_third(z, lane);
+    __syncwarp();
+    mel_fast_magnitudes(m, z, lane);
     __syncwarp();
 }
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/words/words.h"
 #include "cmd/cmd.h"
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
@@ -37,47 +39,68 @@ static int number_option(double *out, const char *name, const char *value, doubl
     return 0;
 }
 
+static void add_row(Buf *out, const char *title, const char *a, const char *b)
+{
+    words_column(out, title, 28);
+    buf_str(out, " ");
+    words_column(out, a, -20);
+    buf_str(out, " ");
+    words_column(out, b, -20);
+}
+
+static void add_settings(Buf *out, const json_t *settings)
+{
+    const json_t *v;
+    size_t k;
+    if (json_array_size(settings))
+        buf_printf(out, "\n%s\n", word(SAY_CMP_SETTINGS_DIFFER));
+    json_array_foreach(settings, k, v)
+    {
+        const char *x = json_get_text(v, "a"), *y = json_get_text(v, "b");
+        add_row(out, json_get_text(v, "key"), x[0] ? x : "-", y[0] ? y : "-");
+        buf_str(out, "\n");
+    }
+}
+
 /* The table, the settings that differ, the verdict. */
 static void print_compare(const Compare *c)
 {
-    char verdict[500], a[64], b[64], change[300], title[96];
-    compare_verdict(verdict, sizeof verdict, c);
-    printf("A  %s (%zu batch times)\nB  %s (%zu batch times)\n\n", c->name_a, c->a->time_count - c->skip_a,
-           c->name_b, c->b->time_count - c->skip_b);
-    printf("%-28s %16s %16s   B against A\n", "", "A", "B");
+    char verdict[700], a[128], b[128], change[500], title[160];
+    Buf out = {0};
+    buf_say(&out, SAY_CMP_TIMES_OF, "A", c->name_a, c->a->time_count - c->skip_a);
+    buf_str(&out, "\n");
+    buf_say(&out, SAY_CMP_TIMES_OF, "B", c->name_b, c->b->time_count - c->skip_b);
+    buf_str(&out, "\n\n");
+    add_row(&out, "", "A", "B");
+    buf_printf(&out, "   %s\n", word(SAY_CMP_AGAINST));
     for (int i = 0; i < COMPARE_COUNT; i++) {
         const Comparison *r = &c->rows[i];
         /* Neither log has it. */
         if (!isfinite(r->a) && !isfinite(r->b))
             continue;
+        compare_row_title(title, sizeof title, i, c->target);
         compare_row_value(a, sizeof a, i, r->a);
         compare_row_value(b, sizeof b, i, r->b);
-        compare_row_change(change, sizeof change, i, r);
-        snprintf(title, sizeof title, i == COMPARE_TIME_TO_LOSS ? "%s %.4g" : "%s", compare_row_title(i),
-                 c->target);
-        printf("%-28s %16s %16s   %s\n", title, a, b, change);
+        compare_row_change(change, sizeof change, r);
+        add_row(&out, title, a, b);
+        buf_printf(&out, "   %s\n", change);
     }
-    json_t *all = compare_json(c), *settings = json_object_get(all, "settings"), *v;
-    size_t k;
-    json_array_foreach(settings, k, v)
-    {
-        const char *key = json_string_value(json_object_get(v, "key")),
-                   *x = json_string_value(json_object_get(v, "a")),
-                   *y = json_string_value(json_object_get(v, "b"));
-        printf("%s%-28s %16s %16s\n", k ? "" : "\nsettings that differ\n", key, x[0] ? x : "-",
-               y[0] ? y : "-");
-    }
+    json_t *all = compare_json(c), *v;
     size_t note;
+    add_settings(&out, json_object_get(all, "settings"));
     json_array_foreach(json_object_get(all, "notes"), note, v)
-        printf("%s%s\n", note ? "" : "\n", json_string_value(v));
+        buf_printf(&out, "%s%s\n", note ? "" : "\n", json_string_value(v));
     json_decref(all);
     if (!c->a->start && !c->b->start)
-        printf("\nNeither log records the settings of its run.\n");
-    else if (!c->a->start || !c->b->start)
-        printf("\nThe log of %s does not record the settings of its run.\n", c->a->start ? "B" : "A");
-    printf("\n%s\nMemory, loss and the time to a loss are single values from each run; their difference may "
-           "be chance.\n",
-           verdict);
+        buf_printf(&out, "\n%s\n", word(SAY_CMP_NO_SETTINGS));
+    else if (!c->a->start || !c->b->start) {
+        buf_str(&out, "\n");
+        buf_say(&out, SAY_CMP_ONE_WITHOUT_SETTINGS, c->a->start ? "B" : "A");
+        buf_str(&out, "\n");
+    }
+    compare_verdict(verdict, sizeof verdict, c);
+    printf("%s\n%s\n%s\n", out.data, verdict, word(SAY_CMP_ONCE));
+    buf_free(&out);
 }
 
 /* As they were typed. */

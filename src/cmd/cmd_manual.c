@@ -128,11 +128,8 @@ static void print_options(const json_t *list, const char *section)
     }
 }
 
-static void print_manual(const json_t *all)
+static void print_head(const json_t *all)
 {
-    static const char *const sections[] = {"model", "data", "training"};
-    const json_t *commands = json_object_get(all, "commands"), *o;
-    size_t i;
     printf(".\\\" Written by `myxtts manual`.\n"
            ".TH MYXTTS 1 \"\" \"myxtts %s\" \"User Commands\"\n"
            ".nh\n"
@@ -151,6 +148,36 @@ static void print_manual(const json_t *all)
          "myxtts trains voices on a folder of recordings and their texts, speaks with\n"
          "them, and finds out what slows a training down.\n"
          ".SS Commands");
+}
+
+static void print_end(void)
+{
+    puts(".SH \"EXIT STATUS\"\n"
+         ".TP\n"
+         ".B 0\n"
+         "All is well.\n"
+         ".TP\n"
+         ".B 1\n"
+         "Findings.\n"
+         ".TP\n"
+         ".B 2\n"
+         "Wrong use: an option, a\n"
+         "setting, an argument.\n"
+         ".TP\n"
+         ".B 3\n"
+         "The machine or the data failed.\n"
+         ".SH \"SEE ALSO\"\n"
+         ".BR espeak\\-ng (1),\n"
+         ".BR sox (1),\n"
+         ".BR mpirun (1)");
+}
+
+static void print_manual(const json_t *all)
+{
+    static const char *const sections[] = {"model", "data", "training"};
+    const json_t *commands = json_object_get(all, "commands"), *o;
+    size_t i;
+    print_head(all);
     json_array_foreach(commands, i, o)
     {
         printf(".TP\n.B %s\n", json_get_text(o, "name"));
@@ -174,24 +201,7 @@ static void print_manual(const json_t *all)
         printf(".SS \"Section %s\"\n", sections[i]);
         print_options(json_object_get(all, "settings"), sections[i]);
     }
-    puts(".SH \"EXIT STATUS\"\n"
-         ".TP\n"
-         ".B 0\n"
-         "All is well.\n"
-         ".TP\n"
-         ".B 1\n"
-         "Findings.\n"
-         ".TP\n"
-         ".B 2\n"
-         "Wrong use: an option, a\n"
-         "setting, an argument.\n"
-         ".TP\n"
-         ".B 3\n"
-         "The machine or the data failed.\n"
-         ".SH \"SEE ALSO\"\n"
-         ".BR espeak\\-ng (1),\n"
-         ".BR sox (1),\n"
-         ".BR mpirun (1)");
+    print_end();
 }
 
 const CmdUsage manual_usage = {usage, NULL, 0};

@@ -86,38 +86,39 @@ static void compare(Errors *e, const float *ours, const float *golden, int64_t n
     }
 }
 
+/* The same table as in tests/golden/make_mel.py. */
+static const struct {
+    const char *name;
+    int64_t samples;
+    int n_fft, win, hop, bands;
+    double fmin, fmax;
+} goldens[] = {
+    {"default", 0, 1024, 1024, 256, 80, 0, 8000},  {"window", 0, 1024, 800, 200, 80, 0, 8000},
+    {"hop", 0, 1024, 1024, 300, 40, 50, 7600},     {"large", 0, 2048, 2048, 512, 128, 0, 11025},
+    {"small", 0, 512, 400, 100, 80, 0, 4000},      {"factors", 0, 600, 600, 150, 64, 0, 8000},
+    {"prime", 0, 134, 134, 67, 20, 0, 11025},      {"odd", 0, 1023, 1023, 256, 80, 0, 8000},
+    {"oddwindow", 0, 1024, 801, 256, 80, 0, 8000}, {"one", 1, 1024, 1024, 256, 80, 0, 8000},
+    {"two", 2, 1024, 1024, 256, 80, 0, 8000},      {"five", 5, 1024, 1024, 256, 80, 0, 8000},
+    {"short", 700, 1024, 1024, 256, 80, 0, 8000},
+};
+
 static void test_golden_cases(void **state)
 {
     (void)state;
-    /* The same table as in tests/golden/make_mel.py. */
-    static const struct {
-        const char *name;
-        int64_t samples;
-        int n_fft, win, hop, bands;
-        double fmin, fmax;
-    } cases[] = {
-        {"default", 0, 1024, 1024, 256, 80, 0, 8000},  {"window", 0, 1024, 800, 200, 80, 0, 8000},
-        {"hop", 0, 1024, 1024, 300, 40, 50, 7600},     {"large", 0, 2048, 2048, 512, 128, 0, 11025},
-        {"small", 0, 512, 400, 100, 80, 0, 4000},      {"factors", 0, 600, 600, 150, 64, 0, 8000},
-        {"prime", 0, 134, 134, 67, 20, 0, 11025},      {"odd", 0, 1023, 1023, 256, 80, 0, 8000},
-        {"oddwindow", 0, 1024, 801, 256, 80, 0, 8000}, {"one", 1, 1024, 1024, 256, 80, 0, 8000},
-        {"two", 2, 1024, 1024, 256, 80, 0, 8000},      {"five", 5, 1024, 1024, 256, 80, 0, 8000},
-        {"short", 700, 1024, 1024, 256, 80, 0, 8000},
-    };
     static const char *const instructions[] = {"plain", "avx2", "avx512"};
     AudioBuffer audio = {0};
     load(&audio, GOLDEN "mel_signal.wav");
     assert_int_equal(audio.frames, 22050);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof goldens / sizeof goldens[0]; i++) {
         char path[200];
         float *golden;
-        int64_t rows, cols, frames, n = cases[i].samples ? cases[i].samples : audio.frames;
+        int64_t rows, cols, frames, n = goldens[i].samples ? goldens[i].samples : audio.frames;
         Err err = {0};
-        snprintf(path, sizeof path, GOLDEN "mel_%s.npy", cases[i].name);
+        snprintf(path, sizeof path, GOLDEN "mel_%s.npy", goldens[i].name);
         if (npy_read(path, &golden, &rows, &cols, &err))
             fail_msg("%s", err.msg);
-        Config cfg = settings(cases[i].n_fft, cases[i].win, cases[i].hop, cases[i].bands, cases[i].fmin,
-                              cases[i].fmax);
+        Config cfg = settings(goldens[i].n_fft, goldens[i].win, goldens[i].hop, goldens[i].bands,
+                              goldens[i].fmin, goldens[i].fmax);
         /* exactly n samples in memory, so that a sanitizer sees any reading past them */
         float *x = mem_calloc((size_t)n, sizeof(float));
         memcpy(x, audio.samples, (size_t)n * sizeof(float));
@@ -127,7 +128,7 @@ static void test_golden_cases(void **state)
             assert_int_equal(frames, rows);
             assert_int_equal(cfg.n_mels, cols);
             if (!ours) {
-                print_message("%s: this processor has no %s\n", cases[i].name, instructions[k]);
+                print_message("%s: this processor has no %s\n", goldens[i].name, instructions[k]);
                 continue;
             }
             if (first) { /* the same bits from every instruction set */
@@ -139,7 +140,7 @@ static void test_golden_cases(void **state)
         }
         Errors e = {0, 0};
         compare(&e, first, golden, rows * cols);
-        print_message("%-10s %4lld frames: mel within %.2g, log mel within %.2g\n", cases[i].name,
+        print_message("%-10s %4lld frames: mel within %.2g, log mel within %.2g\n", goldens[i].name,
                       (long long)rows, e.a, e.b);
         assert_true(e.a < 5e-6);
         assert_true(e.b < 5e-6);

@@ -136,11 +136,11 @@ static void kills_during_an_incremental_build(void **state)
     kill_on_the_way(c, old, want, plain, seconds, kills(12, 100));
 }
 
-/* Sends a signal to a worker process in the middle of its work, until one utterance is lost by it. */
-static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms, const char *in_detail)
+/* Clips with long texts: a worker is nearly always in the middle of one. */
+static void fill_with_long_texts(Corpus *c)
 {
     corpus_fill(c, SPOKEN, 0.12);
-    for (int i = 0; i < SPOKEN; i++) { /* long texts: a worker is nearly always in the middle of one */
+    for (int i = 0; i < SPOKEN; i++) {
         char *text = c->clips[i].text;
         for (int k = 0; k < 3; k++) {
             size_t n = strlen(text);
@@ -150,6 +150,43 @@ static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms
         }
     }
     corpus_write_metadata(c);
+}
+
+/* Sends the signal to the worker number `which` of a program that is at its first lines. */
+static void signal_worker(pid_t program, int which, int signal_number)
+{
+    pid_t workers[8];
+    int n = 0;
+    for (double end = clock_now() + 2; n < 2 && clock_now() < end;)
+        n = find_processes(workers, 8, program, 0);
+    clock_sleep(0.03 + 0.008 * (which % 10));
+    if (n > 0)
+        kill(workers[which % n], signal_number);
+}
+
+/* The one that was lost is named, and made when the program runs again. */
+static void check_lost(const Corpus *c, const char *cache, const char *const *more, const char *in_detail,
+                       const char *said)
+{
+    char id[16];
+    Buf tsv = file_bytes(path_of(cache, "rejected.tsv"));
+    const char *at = strstr(tsv.data, "\tphonemizer_failed\t");
+    assert_non_null(at);
+    snprintf(id, sizeof id, "%.9s", at - 9);
+    assert_true(strncmp(id, "clip0", 5) == 0);
+    assert_non_null(strstr(at, in_detail));
+    assert_non_null(strstr(said, id)); /* named on stderr too */
+    buf_free(&tsv);
+    json_t *again = prepare_with(c, cache, 0, more);
+    check_number(again, 1, "text", "built");
+    check_number(again, SPOKEN, "accepted", NULL);
+    json_decref(again);
+}
+
+/* Sends a signal to a worker process in the middle of its work, until one utterance is lost by it. */
+static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms, const char *in_detail)
+{
+    fill_with_long_texts(c);
     const char *const more[] = {"--num-workers", "2", "--phoneme-timeout-ms", timeout_ms, "--max-text-length",
                                 "9999",          NULL};
     char want[256], cache[256];
@@ -161,13 +198,7 @@ static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms
         remove_folder(cache);
         Run r;
         start(&r, c, cache, more);
-        pid_t workers[8];
-        int n = 0;
-        for (double end = clock_now() + 2; n < 2 && clock_now() < end;)
-            n = find_processes(workers, 8, r.pid, 0);
-        clock_sleep(0.03 + 0.008 * (tries % 10));
-        if (n > 0)
-            kill(workers[tries % n], signal_number);
+        signal_worker(r.pid, tries, signal_number);
         run_wait(&r, 60);
         if (r.code != prepare_code(r.stdout_text.data))
             fail_msg("exit code %d: %s", r.code, r.stderr_text.data);
@@ -180,19 +211,7 @@ static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms
         if (rejected) {
             lost++;
             check_number(o, 1, "reasons", "phonemizer_failed");
-            Buf tsv = file_bytes(path_of(cache, "rejected.tsv"));
-            const char *at = strstr(tsv.data, "\tphonemizer_failed\t");
-            assert_non_null(at);
-            char id[16];
-            snprintf(id, sizeof id, "%.9s", at - 9);
-            assert_true(strncmp(id, "clip0", 5) == 0);
-            assert_non_null(strstr(at, in_detail));
-            assert_non_null(strstr(r.stderr_text.data, id)); /* named on stderr too */
-            buf_free(&tsv);
-            json_t *again = prepare_with(c, cache, 0, more);
-            check_number(again, 1, "text", "built");
-            check_number(again, SPOKEN, "accepted", NULL);
-            json_decref(again);
+            check_lost(c, cache, more, in_detail, r.stderr_text.data);
         }
         json_decref(o);
         run_free(&r);

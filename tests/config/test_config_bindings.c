@@ -110,48 +110,49 @@ static void text_caches_of_before_are_valid(void **state)
 }
 
 /* Every setting that binds a checkpoint, with another value than the default. */
+static const char *const other_values[] = {
+    "text_encoder_dim 192",
+    "text_encoder_layers 2",
+    "text_encoder_heads 4",
+    "audio_encoder_dim 128",
+    "audio_encoder_layers 1",
+    "audio_encoder_heads 2",
+    "decoder_dim 192",
+    "decoder_layers 2",
+    "decoder_heads 4",
+    "critic_dim 128",
+    "speaker_embedding_dim 128",
+    "use_voice_conditioning false",
+    "use_gst false",
+    "gst_num_style_tokens 5",
+    "gst_num_heads 2",
+    "feed_forward_ratio 4",
+    "predictor_dim 128",
+    "network vocoder",
+    "sample_rate 24000",
+    "n_fft 2048",
+    "win_length 800",
+    "hop_length 200",
+    "n_mels 64",
+    "mel_fmin 50",
+    "mel_fmax 7600",
+    "use_phonemes false",
+    "add_blank true",
+};
+
 static void checkpoints_are_bound_to_these(void **state)
 {
-    static const char *const others[] = {
-        "text_encoder_dim 192",
-        "text_encoder_layers 2",
-        "text_encoder_heads 4",
-        "audio_encoder_dim 128",
-        "audio_encoder_layers 1",
-        "audio_encoder_heads 2",
-        "decoder_dim 192",
-        "decoder_layers 2",
-        "decoder_heads 4",
-        "critic_dim 128",
-        "speaker_embedding_dim 128",
-        "use_voice_conditioning false",
-        "use_gst false",
-        "gst_num_style_tokens 5",
-        "gst_num_heads 2",
-        "feed_forward_ratio 4",
-        "predictor_dim 128",
-        "network vocoder",
-        "sample_rate 24000",
-        "n_fft 2048",
-        "win_length 800",
-        "hop_length 200",
-        "n_mels 64",
-        "mel_fmin 50",
-        "mel_fmax 7600",
-        "use_phonemes false",
-        "add_blank true",
-    };
-    const int count = (int)(sizeof others / sizeof *others);
+    const int count = (int)(sizeof other_values / sizeof *other_values);
     Config base, other;
     ConfigRow a, b;
     load(&base, "");
     for (int i = 0; i < count; i++) {
         char line[64];
-        snprintf(line, sizeof line, "--%s", others[i]);
+        snprintf(line, sizeof line, "--%s", other_values[i]);
         load(&other, line);
         assert_int_equal(config_bound_differs(&base, &other, BOUND_CHECKPOINT, &a, &b), 1);
-        assert_memory_equal(a.key, others[i], strlen(a.key));
-        assert_string_equal(b.value, strchr(others[i], ' ') + 1);
+        assert_memory_equal(a.key, other_values[i], strlen(a.key));
+        assert_string_equal(b.value, strchr(other_values[i], ' ') + 1);
         config_close(&other);
     }
     int bound = 0;

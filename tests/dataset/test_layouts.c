@@ -84,6 +84,18 @@ static void test_pairs(void **state)
     assert_int_equal(f->d.count, 1);
 }
 
+static void check_rejected_names_files(Folder *f)
+{
+    char path[512];
+    Buf b = {0};
+    snprintf(path, sizeof path, "%s/rejected.tsv", f->path);
+    assert_int_equal(dataset_write_rejected(&f->d, path, &f->err), 0);
+    assert_int_equal(file_read(&b, path, 1 << 20, &f->err), 0);
+    assert_non_null(strstr(b.data, "\ni.wav\t1\ti\ttext_missing\t\n"));
+    assert_non_null(strstr(b.data, "\nj.txt\t1\tj\taudio_missing\t\n"));
+    buf_free(&b);
+}
+
 /* A byte order mark, line ends, UTF-16, labels with times, a text that is too long, empty, missing. */
 static void test_texts_of_pairs(void **state)
 {
@@ -136,15 +148,7 @@ static void test_texts_of_pairs(void **state)
     assert_int_equal(f->d.count, used);
     assert_int_equal(f->d.rejected_count, refused);
     assert_int_equal(f->d.lines, used + refused);
-    /* The list names the file. */
-    char path[512];
-    Buf b = {0};
-    snprintf(path, sizeof path, "%s/rejected.tsv", f->path);
-    assert_int_equal(dataset_write_rejected(&f->d, path, &f->err), 0);
-    assert_int_equal(file_read(&b, path, 1 << 20, &f->err), 0);
-    assert_non_null(strstr(b.data, "\ni.wav\t1\ti\ttext_missing\t\n"));
-    assert_non_null(strstr(b.data, "\nj.txt\t1\tj\taudio_missing\t\n"));
-    buf_free(&b);
+    check_rejected_names_files(f);
 }
 
 /* Several folders with pairs are speakers; one is not; folders without pairs are left out. */

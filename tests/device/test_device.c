@@ -688,12 +688,66 @@ static void test_no_failure_without_a_batch(void **state)
 
 /* ---- stopping anywhere ---- */
 
+/* What random work is done with; stream i and event i are those of device i % 2. */
+typedef struct Work {
+    Device *devices[2];
+    char *memory[2]; /* 64 bytes for each stream, and 64 more */
+    Stream *s[4];
+    Event *e[6];
+    char host[64], out[4][64];
+} Work;
+
+enum { WORK_STREAMS = 4, WORK_EVENTS = 6, WORK_BYTES = 64 * (WORK_STREAMS + 1) };
+
+static void work_command(Work *w, Rng *rng, int batch)
+{
+    int i = (int)rng_below(rng, WORK_STREAMS), n = (int)rng_below(rng, WORK_EVENTS);
+    const DeviceOps *ops = w->s[i]->device->ops;
+    char *own = w->memory[i % 2] + 64 * i, *other = w->memory[1 - i % 2] + 64 * i;
+    ops->stream_batch(w->s[i], batch, 0);
+    switch (rng_below(rng, 7)) {
+    case 0:
+        ops->copy_in(w->s[i], own, w->host, 64, NULL);
+        break;
+    case 1:
+        ops->copy_out(w->s[i], w->out[i], own, 64, NULL);
+        break;
+    case 2:
+        ops->copy_peer(w->s[i], other, w->devices[1 - i % 2], own, 64, NULL);
+        break;
+    case 3:
+        ops->run(w->s[i], no_work, NULL, 0, rng_below(rng, 2) ? STAGE_PREPROCESS : STAGE_STEP, NULL);
+        break;
+    case 4:
+        ops->event_record(w->e[n], w->s[n % 2], NULL);
+        break;
+    case 5:
+        ops->stream_wait_event(w->s[i], w->e[n], NULL);
+        break;
+    case 6:
+        ops->event_happened(w->e[n]);
+        break;
+    }
+}
+
+/* In a random order. */
+static void work_close(Work *w, Rng *rng)
+{
+    int events_first = (int)rng_below(rng, 2), start = (int)rng_below(rng, 2);
+    for (int i = 0; events_first && i < WORK_EVENTS; i++)
+        w->e[i]->device->ops->event_close(w->e[i]);
+    for (int i = 0; i < WORK_STREAMS; i++)
+        w->s[i ^ start]->device->ops->stream_close(w->s[i ^ start]);
+    for (int i = 0; !events_first && i < WORK_EVENTS; i++)
+        w->e[i]->device->ops->event_close(w->e[i]);
+    for (int i = 0; i < 2; i++)
+        device_free(w->devices[i], w->memory[i], WORK_BYTES);
+}
+
 /* Random work on two devices, closed at a random moment in a random order: nothing hangs, and the sanitizers
  * find nothing. */
 static void test_closing_at_any_moment(void **state)
 {
-    enum { STREAMS = 4, EVENTS = 6 };
-    char host[64] = {0}, out[STREAMS][64];
     for (int run = 0; run < 200; run++) {
         Rng rng;
         rng_seed(&rng, 100 + (uint64_t)run);
@@ -702,55 +756,17 @@ static void test_closing_at_any_moment(void **state)
                  run % 10 == 0 ? 600000 : 1, run, run % 3 == 0 ? ",fail=h2d:7" : "");
         Machine m = machine_open(spec);
         machine_start(&m);
-        Device *devices[2] = {m.a, m.b};
-        char *memory[2] = {memory_of(m.a, 64 * (STREAMS + 1)), memory_of(m.b, 64 * (STREAMS + 1))};
-        Stream *s[STREAMS];
-        Event *e[EVENTS];
-        for (int i = 0; i < STREAMS; i++)
-            s[i] = stream_of(devices[i % 2]);
-        for (int i = 0; i < EVENTS; i++)
-            e[i] = event_of(devices[i % 2]); /* event i is recorded on stream i % 2 */
+        Work w = {.devices = {m.a, m.b}, .memory = {memory_of(m.a, WORK_BYTES), memory_of(m.b, WORK_BYTES)}};
+        for (int i = 0; i < WORK_STREAMS; i++)
+            w.s[i] = stream_of(w.devices[i % 2]);
+        for (int i = 0; i < WORK_EVENTS; i++)
+            w.e[i] = event_of(w.devices[i % 2]);
         int commands = (int)rng_below(&rng, 60);
-        for (int k = 0; k < commands; k++) {
-            int i = (int)rng_below(&rng, STREAMS), n = (int)rng_below(&rng, EVENTS);
-            const DeviceOps *ops = s[i]->device->ops;
-            char *own = memory[i % 2] + 64 * i, *scratch = memory[1 - i % 2] + 64 * i;
-            ops->stream_batch(s[i], k, 0);
-            switch (rng_below(&rng, 7)) {
-            case 0:
-                ops->copy_in(s[i], own, host, 64, NULL);
-                break;
-            case 1:
-                ops->copy_out(s[i], out[i], own, 64, NULL);
-                break;
-            case 2:
-                ops->copy_peer(s[i], scratch, devices[1 - i % 2], own, 64, NULL);
-                break;
-            case 3:
-                ops->run(s[i], no_work, NULL, 0, rng_below(&rng, 2) ? STAGE_PREPROCESS : STAGE_STEP, NULL);
-                break;
-            case 4:
-                ops->event_record(e[n], s[n % 2], NULL);
-                break;
-            case 5:
-                ops->stream_wait_event(s[i], e[n], NULL);
-                break;
-            case 6:
-                ops->event_happened(e[n]);
-                break;
-            }
-        }
+        for (int k = 0; k < commands; k++)
+            work_command(&w, &rng, k);
         if (rng_below(&rng, 2))
             clock_sleep(1e-3 * rng_uniform(&rng));
-        int events_first = (int)rng_below(&rng, 2), start = (int)rng_below(&rng, 2);
-        for (int i = 0; events_first && i < EVENTS; i++)
-            e[i]->device->ops->event_close(e[i]);
-        for (int i = 0; i < STREAMS; i++)
-            s[i ^ start]->device->ops->stream_close(s[i ^ start]);
-        for (int i = 0; !events_first && i < EVENTS; i++)
-            e[i]->device->ops->event_close(e[i]);
-        device_free(m.a, memory[0], 64 * (STREAMS + 1));
-        device_free(m.b, memory[1], 64 * (STREAMS + 1));
+        work_close(&w, &rng);
         machine_close(&m);
     }
 }

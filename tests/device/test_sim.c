@@ -89,68 +89,69 @@ static void test_every_key(void **state)
     sim_close(&sim);
 }
 
+static const struct {
+    const char *spec, *sentence, *hint;
+} wrong_specs[] = {
+    {"setp_ms=3", "'setp_ms'", "'step_ms'"},
+    {"jiter=3", "'jiter'", "'jitter'"},
+    {"memory=3", "'memory'", "'memory_gb'"},
+    {"bananas=3", "'bananas'", "the keys are read_ms"},
+    {"read_ms", "'read_ms' has no value", ""},
+    {"stall=", "stall=STAGE:EVERY:MS", ""},
+    {"read_ms=fast", "'fast' is not a number", ""},
+    {"read_ms=3x", "'3x' is not a number", ""},
+    {"read_ms=-1", "-1 is out of range in 'read_ms=-1': it must be 0 to 3600000", ""},
+    {"read_ms=nan", "out of range", ""},
+    {"read_ms=inf", "out of range", ""},
+    {"h2d_gbps=0", "it must be 0.001 to 1000000", ""},
+    {"jitter=5.5", "it must be 0 to 5", ""},
+    {"jitter=bananas:1", "unknown stage 'bananas'", "the stages are read, decode"},
+    {"jitter=h2d:x", "'x' is not a number", ""},
+    {"jitter=1,jitter=2", "the same jitter twice ('jitter=2'", ""},
+    {"jitter=step:1,jitter=step:2", "the same jitter twice", ""},
+    {"seed=1.5", "whole number", ""},
+    {"seed=1,read_ms=2,seed=3", "seed is given twice ('seed=3'", ""},
+    {"read_ms=1,,step_ms=2", "between two commas", ""},
+    {"read_ms=1,", "after the last one", ""},
+    {"stall=h2d:5", "should be stall=STAGE:EVERY:MS", ""},
+    {"stall=h2d:5:6:7", "should be stall=STAGE:EVERY:MS", ""},
+    {"stall=d2h:5:6", "unknown stage 'd2h'", "'h2d'"},
+    {"stall=bananas:5:6", "unknown stage 'bananas'", "the stages are read, decode"},
+    {"stall=h2d:0:6", "it must be 1 to", ""},
+    {"stall=h2d:2.5:6", "whole number", ""},
+    {"stall=h2d:2:-6", "out of range", ""},
+    {"fail=step", "should be fail=STAGE:AT", ""},
+    {"fail=step:-1", "out of range", ""},
+    {"fail=step:1,fail=step:2", "two failures of stage step", ""},
+    {"memory_gb=0", "it must be 0.001 to 4096", ""},
+    {"rank=8", "'rank=8' should be rank=R:KEY=VALUE", ""},
+    {"raks=8", "'raks'", "'ranks'"},
+    {"ranks=0", "it must be 1 to 64", ""},
+    {"ranks=2.5", "whole number", ""},
+    {"ranks=8,hosts=3", "8 ranks cannot be spread evenly over 3 hosts", ""},
+    {"slow_rank=3", "should be slow_rank=R:FACTOR", ""},
+    {"slow_rank=1:2,ranks=4,slow_rank=1:3", "rank 1 is slow twice", ""},
+    {"ranks=4,slow_rank=4:2", "slow_rank names rank 4, but ranks=4: they are 0 to 3", ""},
+    {"slow_rank=1:2", "ranks=1", ""},
+    {"ranks=4,slow_rank=1:0.5", "it must be 1 to 1000", ""},
+    {"ranks=4,rank=4:read_ms=3", "'rank=4:read_ms=3' names rank 4, but ranks=4", ""},
+    {"ranks=4,hosts=2,host=2:read_ms=3", "names host 2, but hosts=2", ""},
+    {"ranks=4,rank=1:read_ms=x", "'x' is not a number", ""},
+    {"ranks=4,rank=1:raed_ms=3", "'raed_ms'", "'read_ms'"},
+    {"ranks=4,rank=1:seed=3", "'seed' cannot be set for a single rank", "times of stages"},
+    {"ranks=4,rank=x:read_ms=3", "'x' is not a number", ""},
+    {"link_gbps=0", "it must be 0.001", ""},
+};
+
 static void test_wrong_specs(void **state)
 {
-    static const struct {
-        const char *spec, *sentence, *hint;
-    } cases[] = {
-        {"setp_ms=3", "'setp_ms'", "'step_ms'"},
-        {"jiter=3", "'jiter'", "'jitter'"},
-        {"memory=3", "'memory'", "'memory_gb'"},
-        {"bananas=3", "'bananas'", "the keys are read_ms"},
-        {"read_ms", "'read_ms' has no value", ""},
-        {"stall=", "stall=STAGE:EVERY:MS", ""},
-        {"read_ms=fast", "'fast' is not a number", ""},
-        {"read_ms=3x", "'3x' is not a number", ""},
-        {"read_ms=-1", "-1 is out of range in 'read_ms=-1': it must be 0 to 3600000", ""},
-        {"read_ms=nan", "out of range", ""},
-        {"read_ms=inf", "out of range", ""},
-        {"h2d_gbps=0", "it must be 0.001 to 1000000", ""},
-        {"jitter=5.5", "it must be 0 to 5", ""},
-        {"jitter=bananas:1", "unknown stage 'bananas'", "the stages are read, decode"},
-        {"jitter=h2d:x", "'x' is not a number", ""},
-        {"jitter=1,jitter=2", "the same jitter twice ('jitter=2'", ""},
-        {"jitter=step:1,jitter=step:2", "the same jitter twice", ""},
-        {"seed=1.5", "whole number", ""},
-        {"seed=1,read_ms=2,seed=3", "seed is given twice ('seed=3'", ""},
-        {"read_ms=1,,step_ms=2", "between two commas", ""},
-        {"read_ms=1,", "after the last one", ""},
-        {"stall=h2d:5", "should be stall=STAGE:EVERY:MS", ""},
-        {"stall=h2d:5:6:7", "should be stall=STAGE:EVERY:MS", ""},
-        {"stall=d2h:5:6", "unknown stage 'd2h'", "'h2d'"},
-        {"stall=bananas:5:6", "unknown stage 'bananas'", "the stages are read, decode"},
-        {"stall=h2d:0:6", "it must be 1 to", ""},
-        {"stall=h2d:2.5:6", "whole number", ""},
-        {"stall=h2d:2:-6", "out of range", ""},
-        {"fail=step", "should be fail=STAGE:AT", ""},
-        {"fail=step:-1", "out of range", ""},
-        {"fail=step:1,fail=step:2", "two failures of stage step", ""},
-        {"memory_gb=0", "it must be 0.001 to 4096", ""},
-        {"rank=8", "'rank=8' should be rank=R:KEY=VALUE", ""},
-        {"raks=8", "'raks'", "'ranks'"},
-        {"ranks=0", "it must be 1 to 64", ""},
-        {"ranks=2.5", "whole number", ""},
-        {"ranks=8,hosts=3", "8 ranks cannot be spread evenly over 3 hosts", ""},
-        {"slow_rank=3", "should be slow_rank=R:FACTOR", ""},
-        {"slow_rank=1:2,ranks=4,slow_rank=1:3", "rank 1 is slow twice", ""},
-        {"ranks=4,slow_rank=4:2", "slow_rank names rank 4, but ranks=4: they are 0 to 3", ""},
-        {"slow_rank=1:2", "ranks=1", ""},
-        {"ranks=4,slow_rank=1:0.5", "it must be 1 to 1000", ""},
-        {"ranks=4,rank=4:read_ms=3", "'rank=4:read_ms=3' names rank 4, but ranks=4", ""},
-        {"ranks=4,hosts=2,host=2:read_ms=3", "names host 2, but hosts=2", ""},
-        {"ranks=4,rank=1:read_ms=x", "'x' is not a number", ""},
-        {"ranks=4,rank=1:raed_ms=3", "'raed_ms'", "'read_ms'"},
-        {"ranks=4,rank=1:seed=3", "'seed' cannot be set for a single rank", "times of stages"},
-        {"ranks=4,rank=x:read_ms=3", "'x' is not a number", ""},
-        {"link_gbps=0", "it must be 0.001", ""},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof wrong_specs / sizeof *wrong_specs; i++) {
         Sim sim;
         Err err = {0};
-        assert_int_equal(sim_parse(&sim, cases[i].spec, &err), ERR_CONFIG);
-        if (!strstr(err.msg, cases[i].sentence) || !strstr(err.hint, cases[i].hint) ||
-            (!cases[i].hint[0] && err.hint[0]))
-            fail_msg("'%s' gave '%s' with the hint '%s'", cases[i].spec, err.msg, err.hint);
+        assert_int_equal(sim_parse(&sim, wrong_specs[i].spec, &err), ERR_CONFIG);
+        if (!strstr(err.msg, wrong_specs[i].sentence) || !strstr(err.hint, wrong_specs[i].hint) ||
+            (!wrong_specs[i].hint[0] && err.hint[0]))
+            fail_msg("'%s' gave '%s' with the hint '%s'", wrong_specs[i].spec, err.msg, err.hint);
         sim_close(&sim);
     }
     char many[1024] = "stall=step:1:1", large[400];

@@ -114,7 +114,7 @@ static void test_known_difference(void **state)
     if (strncmp(words, "B is 12 % faster than A (95 % sure: 11 to 13 %).", 20) != 0 ||
         !strstr(words, "95 % sure"))
         fail_msg("%s", words);
-    compare_row_change(words, sizeof words, COMPARE_STEP, &c.rows[COMPARE_STEP]);
+    compare_row_change(words, sizeof words, &c.rows[COMPARE_STEP]);
     assert_non_null(strstr(words, "11 % lower (95 % sure: "));
     /* the other way round */
     c = compared(&b, &a, (double)NAN);
@@ -183,7 +183,7 @@ static void test_variation_and_shares(void **state)
     char words[500];
     compare_verdict(words, sizeof words, &c);
     assert_non_null(strstr(words, "No difference in speed can be told"));
-    compare_row_change(words, sizeof words, COMPARE_WAIT, w);
+    compare_row_change(words, sizeof words, w);
     assert_non_null(strstr(words, "+17."));
     assert_non_null(strstr(words, "points"));
     assert_true(isnan(c.rows[COMPARE_UTILISATION].a)); /* nobody measured it */

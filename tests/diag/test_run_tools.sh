@@ -49,6 +49,22 @@ done
 ends_with compare_refuses_a_skip 2 "$bin" compare "$a" "$b" --skip x
 ends_with compare_cannot_write 3 "$bin" compare "$a" "$b" --html "$dir/no/such/folder/c.html"
 
+ends_with compare_in_persian 0 "$bin" compare "$a" "$b" --messages fa --html "$dir/fa.html"
+log_has the_verdict_in_persian '^سرعت B .*٪ بیشتر از.* سرعت A است .*با ۹۵٪ اطمینان'
+log_has the_settings_in_persian 'زمان گام .*میلی‌ثانیه'
+log_lacks nothing_in_english 'faster|higher|lower|sure:|step time|Memory'
+grep -q 'مقایسهٔ دو آموزش' "$dir/fa.html"
+verdict the_page_in_persian $?
+ends_with compare_json_stays_english 0 env LANG=fa_IR.UTF-8 LC_ALL= LC_MESSAGES= "$bin" compare "$a" "$b" --json
+log_has as_it_was '"verdict": "B is 25 % faster than A'
+ends_with thresholds_in_persian 0 "$bin" diagnose --thresholds --messages fa
+log_has measures_in_persian '^مشغولی دستگاه مدل .*از .*۸۰.*٪'
+log_lacks and_none_in_english 'model device busy|beyond|acceptable|points'
+ends_with monitor_in_persian 0 "$bin" monitor --once "$a" --messages fa
+log_has the_state_in_persian 'log.jsonl +\(پایان یافته، .*پیش'
+log_has the_numbers_in_persian 'انتظار +.*۲٫۰.*٪ +.*مشغول'
+log_lacks none_in_english 'step  |waits|clips/s|ago|busy'
+
 ends_with scaling_over_two 0 "$bin" scaling "$c" "$a" --png "$dir/s.png"
 log_has scaling_says_what_is_enough 'Batches of 16 are enough|Batches of 32 are the fastest'
 log_has scaling_knows_memory 'about 1\.0 MB'

@@ -39,81 +39,79 @@ static void repaired(const char *before, const char *after, int problems)
     buf_free(&text);
 }
 
+static const struct {
+    const char *before, *after;
+    int problems;
+} repairs[] = {
+    {"", "", 0},
+    {"data:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 0},
+    {"data:\n  bach_size: 8 # c\n", "data:\n  batch_size: 8 # c\n", 1},
+    {"data:\n  bach_size: 0\n", "data:\n  batch_size: 32\n", 2},
+    {"data:\n  batch_size: 0\n  num_workers: 999\n", "data:\n  batch_size: 32\n  num_workers: auto\n", 2},
+    {"data:\n  batch_size: \"many\"\n", "data:\n  batch_size: \"32\"\n", 1},
+    {"data:\n  batch_size: 08\n", "data:\n  batch_size: 8\n", 1},
+    {"data:\n  batch_size: 8.6\n", "data:\n  batch_size: 9\n", 1},
+    {"data:\n  pin_memory: ture\n", "data:\n  pin_memory: true\n", 1},
+    {"data:\n  data_gpu: cuda:1\n", "data:\n  data_gpu: 1\n", 1},
+    {"data:\n  batch_size: 8\n  batch_size: 9 # two\n", "data:\n  # batch_size: 8\n  batch_size: 9 # two\n",
+     1}, /* the last one, as other readers of YAML do */
+    {"data:\n  batch_size: 8\n  batch_size: 8\n", "data:\n  # batch_size: 8\n  batch_size: 8\n", 1},
+    {"data:\n  seed: 1\n  seed: 2\n  seed: 3\n", "data:\n  # seed: 1\n  # seed: 2\n  seed: 3\n", 2},
+    {"data:\n  batch_size: [1, # one\n    2]\n  num_workers: 999\n",
+     "data:\n  batch_size: 32\n  # one\n  num_workers: auto\n", 2},
+    {"x: &s\n  trim_top_db: 5\nata:\n  <<: *s\n",
+     "# x: &s\n#   trim_top_db: 5\ndata:\n  trim_top_db: 5\n  # <<: *s\n", 3},
+    {"data:\n  batch_size:\n", "data:\n  # batch_size:\n", 1},
+    {"data:\n  epochs: 3\ntraining:\n  lr: 0.001\n",
+     "data:\n  # epochs: 3\ntraining:\n  lr: 0.001\n  epochs: 3\n", 1},
+    {"data:\n  epochs: 3\n", "data:\n  # epochs: 3\ntraining:\n  epochs: 3\n", 1},
+    {"batch_size: 8\n", "# batch_size: 8\ndata:\n  batch_size: 8\n", 1},
+    {"dat:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 1},
+    {"data:\n  batch_size: 8\ndata:\n  num_workers: 2\n  batch_size: 8\n",
+     "data:\n  batch_size: 8\n  num_workers: 2\n# data:\n#   num_workers: 2\n#   batch_size: 8\n", 1},
+    /* JSON stays JSON. */
+    {"{\"model\": {\"model_size\": \"nano\"}, \"batch_size\": 4}\n",
+     "{\"model\": {\"model_size\": \"nano\"}, \"data\": {\"batch_size\": 4}}\n", 1},
+    {"{\"data\": {\"num_workers\": 999, \"seed\": 1}}\n",
+     "{\"data\": {\"num_workers\": \"auto\", \"seed\": 1}}\n", 1},
+    /* Digits that nobody would write do not appear. */
+    {"training:\n  lr: 1.0e-5\n  min_learning_rate: 0.1\n",
+     "training:\n  lr: 1.0e-5\n  min_learning_rate: 1.0e-07\n", 1},
+    {"x: &s\n  trim_top_db: 35\ndata:\n  <<: *s\n  batch_size: 8\n",
+     "# x: &s\n#   trim_top_db: 35\ndata:\n  # <<: *s\n  batch_size: 8\n  trim_top_db: 35\n", 2},
+    {"data:\n  quux: 3\n", "data:\n  # quux: 3\n", 1},
+    {"data: 5\n", "# data: 5\n", 1},
+    {"data:\n\tbatch_size: 8\n", "data:\n  batch_size: 8\n", 1},
+    {"model:\n  win_length: 2048\n", "model:\n  win_length: 1024\n", 1},
+    {"model:\n  n_fft: 1023\n  win_length: 1024\n", "model:\n  n_fft: 1024\n  win_length: 1024\n", 1},
+    {"model:\n  sample_rate: 8000\n", "model:\n  sample_rate: 8000\n  mel_fmax: 4000\n", 1},
+    {"model:\n  decoder_heads: 5\n", "model:\n  decoder_heads: 4\n", 1},
+    {"model:\n  decoder_heads: 1\n", "model:\n  decoder_heads: 3\n", 1},
+    {"model:\n  model_size: nano\n  decoder_dim: 9\n", "model:\n  model_size: nano\n  decoder_dim: 128\n", 1},
+    {"training:\n  learning_rate: 0\n", "training:\n  learning_rate: 0.0003\n", 1},
+    {"data:\n  supported_languages: [en, xx, fa, en]\n", "data:\n  supported_languages: [en, fa]\n", 1},
+    {"data:\n  supported_languages: en, xx\n", "data:\n  supported_languages: [en]\n", 1},
+    {"model:\n  hop_length: 5000\n", "model:\n  hop_length: 256\n", 1},
+    {"model:\n  mel_fmin: 9000\n", "model:\n  mel_fmin: 0\n", 1},
+    {"model:\n  network: vocoder\n  n_fft: 1200\n", "model:\n  network: vocoder\n  n_fft: 2048\n", 1},
+    {"model:\n  network: vocoder\n  hop_length: 600\n", "model:\n  network: vocoder\n  hop_length: 256\n", 1},
+    {"model:\n  network: vocoder\n  hop_length: 128\ndata:\n  vocoder_segment_frames: 9\n",
+     "model:\n  network: vocoder\n  hop_length: 128\ndata:\n  vocoder_segment_frames: 10\n", 1},
+    {"model:\n  n_mels: 512\n  n_fft: 512\n  win_length: 512\n",
+     "model:\n  n_mels: 256\n  n_fft: 512\n  win_length: 512\n", 1},
+    {"data:\n  min_audio_length: 40\n", "data:\n  min_audio_length: 0.1\n", 1},
+    {"training:\n  learning_rate: 0.001\n  min_learning_rate: 0.01\n",
+     "training:\n  learning_rate: 0.001\n  min_learning_rate: 0.00001\n", 1},
+    {"data:\n  language: fa\n  supported_languages: [en]\n  language_detection_method: auto\n",
+     "data:\n  language: fa\n  supported_languages: [en, fa]\n  language_detection_method: auto\n", 1},
+    /* a tag that names nothing */
+    {"data:\n  ! pin_memory: ! true\n", "data:\n  ! pin_memory: ! true\n", 0},
+};
+
 static void test_repairs(void **state)
 {
-    static const struct {
-        const char *before, *after;
-        int problems;
-    } cases[] = {
-        {"", "", 0},
-        {"data:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 0},
-        {"data:\n  bach_size: 8 # c\n", "data:\n  batch_size: 8 # c\n", 1},
-        {"data:\n  bach_size: 0\n", "data:\n  batch_size: 32\n", 2},
-        {"data:\n  batch_size: 0\n  num_workers: 999\n", "data:\n  batch_size: 32\n  num_workers: auto\n", 2},
-        {"data:\n  batch_size: \"many\"\n", "data:\n  batch_size: \"32\"\n", 1},
-        {"data:\n  batch_size: 08\n", "data:\n  batch_size: 8\n", 1},
-        {"data:\n  batch_size: 8.6\n", "data:\n  batch_size: 9\n", 1},
-        {"data:\n  pin_memory: ture\n", "data:\n  pin_memory: true\n", 1},
-        {"data:\n  data_gpu: cuda:1\n", "data:\n  data_gpu: 1\n", 1},
-        {"data:\n  batch_size: 8\n  batch_size: 9 # two\n",
-         "data:\n  # batch_size: 8\n  batch_size: 9 # two\n",
-         1}, /* the last one, as other readers of YAML do */
-        {"data:\n  batch_size: 8\n  batch_size: 8\n", "data:\n  # batch_size: 8\n  batch_size: 8\n", 1},
-        {"data:\n  seed: 1\n  seed: 2\n  seed: 3\n", "data:\n  # seed: 1\n  # seed: 2\n  seed: 3\n", 2},
-        {"data:\n  batch_size: [1, # one\n    2]\n  num_workers: 999\n",
-         "data:\n  batch_size: 32\n  # one\n  num_workers: auto\n", 2},
-        {"x: &s\n  trim_top_db: 5\nata:\n  <<: *s\n",
-         "# x: &s\n#   trim_top_db: 5\ndata:\n  trim_top_db: 5\n  # <<: *s\n", 3},
-        {"data:\n  batch_size:\n", "data:\n  # batch_size:\n", 1},
-        {"data:\n  epochs: 3\ntraining:\n  lr: 0.001\n",
-         "data:\n  # epochs: 3\ntraining:\n  lr: 0.001\n  epochs: 3\n", 1},
-        {"data:\n  epochs: 3\n", "data:\n  # epochs: 3\ntraining:\n  epochs: 3\n", 1},
-        {"batch_size: 8\n", "# batch_size: 8\ndata:\n  batch_size: 8\n", 1},
-        {"dat:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 1},
-        {"data:\n  batch_size: 8\ndata:\n  num_workers: 2\n  batch_size: 8\n",
-         "data:\n  batch_size: 8\n  num_workers: 2\n# data:\n#   num_workers: 2\n#   batch_size: 8\n", 1},
-        /* JSON stays JSON. */
-        {"{\"model\": {\"model_size\": \"nano\"}, \"batch_size\": 4}\n",
-         "{\"model\": {\"model_size\": \"nano\"}, \"data\": {\"batch_size\": 4}}\n", 1},
-        {"{\"data\": {\"num_workers\": 999, \"seed\": 1}}\n",
-         "{\"data\": {\"num_workers\": \"auto\", \"seed\": 1}}\n", 1},
-        /* Digits that nobody would write do not appear. */
-        {"training:\n  lr: 1.0e-5\n  min_learning_rate: 0.1\n",
-         "training:\n  lr: 1.0e-5\n  min_learning_rate: 1.0e-07\n", 1},
-        {"x: &s\n  trim_top_db: 35\ndata:\n  <<: *s\n  batch_size: 8\n",
-         "# x: &s\n#   trim_top_db: 35\ndata:\n  # <<: *s\n  batch_size: 8\n  trim_top_db: 35\n", 2},
-        {"data:\n  quux: 3\n", "data:\n  # quux: 3\n", 1},
-        {"data: 5\n", "# data: 5\n", 1},
-        {"data:\n\tbatch_size: 8\n", "data:\n  batch_size: 8\n", 1},
-        {"model:\n  win_length: 2048\n", "model:\n  win_length: 1024\n", 1},
-        {"model:\n  n_fft: 1023\n  win_length: 1024\n", "model:\n  n_fft: 1024\n  win_length: 1024\n", 1},
-        {"model:\n  sample_rate: 8000\n", "model:\n  sample_rate: 8000\n  mel_fmax: 4000\n", 1},
-        {"model:\n  decoder_heads: 5\n", "model:\n  decoder_heads: 4\n", 1},
-        {"model:\n  decoder_heads: 1\n", "model:\n  decoder_heads: 3\n", 1},
-        {"model:\n  model_size: nano\n  decoder_dim: 9\n", "model:\n  model_size: nano\n  decoder_dim: 128\n",
-         1},
-        {"training:\n  learning_rate: 0\n", "training:\n  learning_rate: 0.0003\n", 1},
-        {"data:\n  supported_languages: [en, xx, fa, en]\n", "data:\n  supported_languages: [en, fa]\n", 1},
-        {"data:\n  supported_languages: en, xx\n", "data:\n  supported_languages: [en]\n", 1},
-        {"model:\n  hop_length: 5000\n", "model:\n  hop_length: 256\n", 1},
-        {"model:\n  mel_fmin: 9000\n", "model:\n  mel_fmin: 0\n", 1},
-        {"model:\n  network: vocoder\n  n_fft: 1200\n", "model:\n  network: vocoder\n  n_fft: 2048\n", 1},
-        {"model:\n  network: vocoder\n  hop_length: 600\n", "model:\n  network: vocoder\n  hop_length: 256\n",
-         1},
-        {"model:\n  network: vocoder\n  hop_length: 128\ndata:\n  vocoder_segment_frames: 9\n",
-         "model:\n  network: vocoder\n  hop_length: 128\ndata:\n  vocoder_segment_frames: 10\n", 1},
-        {"model:\n  n_mels: 512\n  n_fft: 512\n  win_length: 512\n",
-         "model:\n  n_mels: 256\n  n_fft: 512\n  win_length: 512\n", 1},
-        {"data:\n  min_audio_length: 40\n", "data:\n  min_audio_length: 0.1\n", 1},
-        {"training:\n  learning_rate: 0.001\n  min_learning_rate: 0.01\n",
-         "training:\n  learning_rate: 0.001\n  min_learning_rate: 0.00001\n", 1},
-        {"data:\n  language: fa\n  supported_languages: [en]\n  language_detection_method: auto\n",
-         "data:\n  language: fa\n  supported_languages: [en, fa]\n  language_detection_method: auto\n", 1},
-        /* a tag that names nothing */
-        {"data:\n  ! pin_memory: ! true\n", "data:\n  ! pin_memory: ! true\n", 0},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++)
-        repaired(cases[i].before, cases[i].after, cases[i].problems);
+    for (size_t i = 0; i < COUNT(repairs); i++)
+        repaired(repairs[i].before, repairs[i].after, repairs[i].problems);
 }
 
 /* Lines are those of the file as it is, and what cannot be put right stays and says why. */
@@ -138,6 +136,14 @@ static void test_problems(void **state)
     assert_true(r.items[0].fixed && !r.items[1].fixed && r.items[1].hint[0]);
     assert_string_equal(r.items[1].key, "language");
     schema_report_free(&r);
+    buf_free(&text);
+}
+
+static void test_what_cannot_be_repaired(void **state)
+{
+    SchemaReport r = {0};
+    Err err = {0};
+    Buf text = {0};
     static const char *const hopeless[] = {"data: [1\n", "- a\n", "data:\n  a: 1\n---\ndata:\n",
                                            ("\xFF\xFE"
                                             "d")};
@@ -149,8 +155,15 @@ static void test_problems(void **state)
         assert_string_equal(text.data, hopeless[i]);
         schema_report_free(&r);
     }
-    /* two values, and nobody but the user knows which was meant; a second document is named before all else
-     */
+    buf_free(&text);
+}
+
+/* Two values, and nobody but the user knows which was meant; a second document is named before all else. */
+static void test_what_only_the_user_knows(void **state)
+{
+    SchemaReport r = {0};
+    Err err = {0};
+    Buf text = {0};
     static const struct {
         const char *text, *what;
         int line;
@@ -170,7 +183,14 @@ static void test_problems(void **state)
         assert_string_equal(text.data, asked[i].text);
         schema_report_free(&r);
     }
-    /* the command line is not the file's to change */
+    buf_free(&text);
+}
+
+static void test_the_command_line_is_not_repaired(void **state)
+{
+    SchemaReport r = {0};
+    Err err = {0};
+    Buf text = {0};
     char *argv[] = {"--win-length", "4000"};
     buf_clear(&text);
     buf_str(&text, "model:\n  n_fft: 2048\n");
@@ -725,6 +745,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_repairs),
         cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_what_cannot_be_repaired),
+        cmocka_unit_test(test_what_only_the_user_knows),
+        cmocka_unit_test(test_the_command_line_is_not_repaired),
         cmocka_unit_test(test_difference),
         cmocka_unit_test(test_a_sound_machine),
         cmocka_unit_test(test_settings_that_hold_a_run_up),

@@ -93,6 +93,48 @@ static void take_hashes(myxtts_loader *l, Hash128 *out, int n)
 
 /* ---- */
 
+/* Array i of a batch, which has this name. */
+static myxtts_array array_of(const myxtts_batch *b, int i, const char *name)
+{
+    myxtts_array a;
+    assert_int_equal(myxtts_batch_array(b, i, &a), 0);
+    assert_string_equal(a.name, name);
+    return a;
+}
+
+static void check_arrays(const myxtts_batch *b, const Run *r)
+{
+    const BatchInfo *info = &r->batch.info;
+    const BatchLayout *layout = &r->batch.layout;
+    myxtts_array tokens = array_of(b, 0, "tokens"), mel = array_of(b, 2, "mel"),
+                 length = array_of(b, 3, "mel_length"), language = array_of(b, 8, "language"), none;
+    assert_int_equal(((const int32_t *)language.data)[0], 0);
+    assert_int_equal(myxtts_batch_array(b, 9, &none), MYXTTS_ERROR_MISSING);
+    assert_int_equal(tokens.shape[0], info->count);
+    assert_int_equal(tokens.shape[1], info->text);
+    assert_int_equal(tokens.type, MYXTTS_INT32);
+    assert_int_equal(mel.dimensions, 3);
+    assert_int_equal(mel.shape[1], info->frames);
+    assert_int_equal(mel.shape[2], 20);
+    assert_memory_equal(tokens.data, r->host + layout->tokens, 4 * (size_t)(info->count * info->text));
+    assert_memory_equal(mel.data, r->host + layout->mel, 4 * (size_t)(info->count * info->frames * 20));
+    assert_memory_equal(length.data, r->host + layout->mel_length, 4 * (size_t)info->count);
+}
+
+static void check_ids(const myxtts_batch *b, int count)
+{
+    myxtts_array utterance = array_of(b, 6, "utterance");
+    size_t n;
+    for (int row = 0; row < count; row++) {
+        char id[16];
+        const char *p = myxtts_batch_id(b, row, &n);
+        snprintf(id, sizeof id, "clip%02d", ((const int32_t *)utterance.data)[row]);
+        assert_int_equal(n, strlen(id));
+        assert_memory_equal(p, id, n);
+    }
+    assert_null(myxtts_batch_id(b, count, &n));
+}
+
 static void test_batches_are_those_of_the_pipeline(void **state)
 {
     myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
@@ -114,40 +156,8 @@ static void test_batches_are_those_of_the_pipeline(void **state)
         assert_int_equal(run_next(&r, &hash), 0);
         assert_int_equal(myxtts_batch_epoch(b), k / BATCHES);
         assert_int_equal(myxtts_batch_index(b), k % BATCHES);
-        myxtts_array tokens, mel, length, utterance, language, none;
-        assert_int_equal(myxtts_batch_array(b, 0, &tokens), 0);
-        assert_string_equal(tokens.name, "tokens");
-        assert_int_equal(myxtts_batch_array(b, 2, &mel), 0);
-        assert_string_equal(mel.name, "mel");
-        assert_int_equal(myxtts_batch_array(b, 3, &length), 0);
-        assert_int_equal(myxtts_batch_array(b, 6, &utterance), 0);
-        assert_string_equal(utterance.name, "utterance");
-        assert_int_equal(myxtts_batch_array(b, 8, &language), 0);
-        assert_string_equal(language.name, "language");
-        assert_int_equal(((const int32_t *)language.data)[0], 0);
-        assert_int_equal(myxtts_batch_array(b, 9, &none), MYXTTS_ERROR_MISSING);
-        const BatchInfo *info = &r.batch.info;
-        assert_int_equal(tokens.shape[0], info->count);
-        assert_int_equal(tokens.shape[1], info->text);
-        assert_int_equal(tokens.type, MYXTTS_INT32);
-        assert_int_equal(mel.dimensions, 3);
-        assert_int_equal(mel.shape[1], info->frames);
-        assert_int_equal(mel.shape[2], 20);
-        assert_memory_equal(tokens.data, r.host + r.batch.layout.tokens,
-                            4 * (size_t)(info->count * info->text));
-        assert_memory_equal(mel.data, r.host + r.batch.layout.mel,
-                            4 * (size_t)(info->count * info->frames * 20));
-        assert_memory_equal(length.data, r.host + r.batch.layout.mel_length, 4 * (size_t)info->count);
-        for (int row = 0; row < info->count; row++) {
-            char id[16];
-            size_t n;
-            const char *p = myxtts_batch_id(b, row, &n);
-            snprintf(id, sizeof id, "clip%02d", ((const int32_t *)utterance.data)[row]);
-            assert_int_equal(n, strlen(id));
-            assert_memory_equal(p, id, n);
-        }
-        size_t n;
-        assert_null(myxtts_batch_id(b, info->count, &n));
+        check_arrays(b, &r);
+        check_ids(b, r.batch.info.count);
         myxtts_batch_release(b);
     }
     myxtts_batch *b;

@@ -332,65 +332,72 @@ static void test_files(void **state)
     folder_remove(&f);
 }
 
+static const struct {
+    const char *name, *path;
+} tricks[] = {
+    {"a", "../../secret.png"},
+    {"a", "samples/../../../secret.png"},
+    {"a", "/etc/hostname"},
+    {"a", "//etc/hostname.png"},
+    {"a", "./loss.png"},
+    {"a", "samples//x.wav"},
+    {"a", "samples/.."},
+    {"a", "..\\..\\secret.png"},
+    {"a", "best.safetensors"},
+    {"a", "best.safetensors\n.png"},
+    {"a", ".hidden.png"},
+    {"a", "link.png"},
+    {"a", "samples/name.wav"},
+    {"a", "pictures/secret.png"},
+    {"a", "folder.png"},
+    {"a", "pipe.png"},
+    {"a", ""},
+    {"a", ".png"},
+    {"a", "\xff\xfe.png"},
+    {"a", "a/b/c.png"},
+    {"..", "secret.png"},
+    {"../other", "secret.png"},
+    {"a/../../other", "secret.png"},
+    {"b", "secret.png"},
+    {"c", "log.jsonl"},
+    {"", "secret.png"},
+    {"/", "etc/x.png"},
+    {".", "log.jsonl"},
+    {"a/", "log.jsonl"},
+    {"a/samples", "name.wav"},
+    {"A", "log.jsonl"},
+    {"%2e%2e", "secret.png"},
+};
+
+/* A run, and what somebody might plant in and beside it. */
+static void plant_tricks(const Folder *f)
+{
+    make_folder(f, "runs");
+    make_folder(f, "runs/a");
+    make_folder(f, "runs/a/samples");
+    make_folder(f, "runs/a/folder.png");
+    make_folder(f, "other");
+    put(f, "runs/a/log.jsonl", START);
+    put(f, "runs/a/best.safetensors", "secret");
+    put(f, "runs/a/.hidden.png", "secret");
+    put(f, "secret.png", "secret");
+    put(f, "other/log.jsonl", "secret");
+    put(f, "other/secret.png", "secret");
+    assert_int_equal(symlink("../../secret.png", folder_file(f, "runs/a/link.png")), 0);
+    assert_int_equal(symlink("/etc/hostname", folder_file(f, "runs/a/samples/name.wav")), 0);
+    assert_int_equal(symlink("../../other", folder_file(f, "runs/a/pictures")), 0);
+    assert_int_equal(symlink("../other", folder_file(f, "runs/b")), 0);
+    make_folder(f, "runs/c");
+    assert_int_equal(symlink("../../other/log.jsonl", folder_file(f, "runs/c/log.jsonl")), 0);
+    assert_int_equal(mkfifo(folder_file(f, "runs/a/pipe.png"), 0666), 0);
+}
+
 /* Nothing but pictures, samples and logs of a run that was found. */
 static void test_tricks(void **state)
 {
     (void)state;
     Folder f = folder_make();
-    make_folder(&f, "runs");
-    make_folder(&f, "runs/a");
-    make_folder(&f, "runs/a/samples");
-    make_folder(&f, "runs/a/folder.png");
-    make_folder(&f, "other");
-    put(&f, "runs/a/log.jsonl", START);
-    put(&f, "runs/a/best.safetensors", "secret");
-    put(&f, "runs/a/.hidden.png", "secret");
-    put(&f, "secret.png", "secret");
-    put(&f, "other/log.jsonl", "secret");
-    put(&f, "other/secret.png", "secret");
-    assert_int_equal(symlink("../../secret.png", folder_file(&f, "runs/a/link.png")), 0);
-    assert_int_equal(symlink("/etc/hostname", folder_file(&f, "runs/a/samples/name.wav")), 0);
-    assert_int_equal(symlink("../../other", folder_file(&f, "runs/a/pictures")), 0);
-    assert_int_equal(symlink("../other", folder_file(&f, "runs/b")), 0);
-    make_folder(&f, "runs/c");
-    assert_int_equal(symlink("../../other/log.jsonl", folder_file(&f, "runs/c/log.jsonl")), 0);
-    assert_int_equal(mkfifo(folder_file(&f, "runs/a/pipe.png"), 0666), 0);
-    static const struct {
-        const char *name, *path;
-    } tricks[] = {
-        {"a", "../../secret.png"},
-        {"a", "samples/../../../secret.png"},
-        {"a", "/etc/hostname"},
-        {"a", "//etc/hostname.png"},
-        {"a", "./loss.png"},
-        {"a", "samples//x.wav"},
-        {"a", "samples/.."},
-        {"a", "..\\..\\secret.png"},
-        {"a", "best.safetensors"},
-        {"a", "best.safetensors\n.png"},
-        {"a", ".hidden.png"},
-        {"a", "link.png"},
-        {"a", "samples/name.wav"},
-        {"a", "pictures/secret.png"},
-        {"a", "folder.png"},
-        {"a", "pipe.png"},
-        {"a", ""},
-        {"a", ".png"},
-        {"a", "\xff\xfe.png"},
-        {"a", "a/b/c.png"},
-        {"..", "secret.png"},
-        {"../other", "secret.png"},
-        {"a/../../other", "secret.png"},
-        {"b", "secret.png"},
-        {"c", "log.jsonl"},
-        {"", "secret.png"},
-        {"/", "etc/x.png"},
-        {".", "log.jsonl"},
-        {"a/", "log.jsonl"},
-        {"a/samples", "name.wav"},
-        {"A", "log.jsonl"},
-        {"%2e%2e", "secret.png"},
-    };
+    plant_tricks(&f);
     char folder[300];
     snprintf(folder, sizeof folder, "%s/runs", f.path);
     Runs *r = open_runs(folder);

@@ -124,14 +124,8 @@ static void bury_lingerers(void)
 static int count_descriptors(void)
 {
     char path[64];
-    int n = 0;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)hostile.server.run.pid);
-    DIR *d = opendir(path);
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
+    return entries_of(path);
 }
 
 static double metric(const char *name)

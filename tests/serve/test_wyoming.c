@@ -2,7 +2,6 @@
  * studio, text in chunks, clients that send nonsense, stand still or leave, and an end that finishes what is
  * being spoken. tests/serve/test_wyoming.sh lets the protocol's own package speak with it. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -449,82 +448,61 @@ static char *repeat(const char *before, const char *text, size_t times, const ch
     return b.data;
 }
 
+#define SAY(data) "{\"type\": \"synthesize\", \"data\": " data "}\n"
+
+static const struct {
+    const char *sent, *code, *words;
+} refused[] = {
+    {"hello\n", "bad-request", "JSON"},
+    {"\n", "bad-request", "JSON"},
+    {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request", "JSON"},
+    {"[1, 2]\n", "bad-request", "not a JSON object"},
+    {"{}\n", "bad-request", "type"},
+    {"{\"type\": 3}\n", "bad-request", "type"},
+    {"{\"type\": \"ping\", \"data\": 3}\n", "bad-request", "data"},
+    {"{\"type\": \"ping\", \"data_length\": -1}\n", "bad-request", "data_length"},
+    {"{\"type\": \"ping\", \"data_length\": 1.5}\n", "bad-request", "data_length"},
+    {"{\"type\": \"ping\", \"data_length\": \"9\"}\n", "bad-request", "data_length"},
+    {"{\"type\": \"ping\", \"data_length\": 999999999999}\n", "bad-request", "999999999999"},
+    {"{\"type\": \"ping\", \"data_length\": 99999999999999999999}\n", "bad-request", "JSON"},
+    {"{\"type\": \"ping\", \"payload_length\": 1000000000}\n", "bad-request", "payload_length"},
+    {"{\"type\": \"ping\", \"data_length\": 4}\nnull", "bad-request", "not a JSON object"},
+    {"{\"type\": \"ping\", \"data_length\": 4}\n{\"a\"", "bad-request", "JSON"},
+    {"{\"type\": \"ping\", \"data\": {\"text\": \"\xFF\"}}\n", "bad-request", "JSON"},
+    {"{\"type\": \"ping\", \"data\": {\"text\": \"\xED\xA0\x80\"}}\n", "bad-request", "JSON"},
+    {"{\"type\": \"ping\", \"data\": {\"text\": \"\\u0000\"}}\n", "bad-request", "JSON"},
+    {"{\"type\": \"synthesize\"}\n", "bad-request", "no text"},
+    {SAY("{\"text\": 7}"), "bad-request", "no text"},
+    {SAY("{\"text\": \"\"}"), "bad-request", "nothing to speak"},
+    {SAY("{\"text\": \" \\n\\t\"}"), "bad-request", "nothing to speak"},
+    {SAY("{\"text\": \"\xF0\x9F\x8E\x89\"}"), "bad-request", "nothing to speak"},
+    {SAY("{\"text\": \"a\", \"voice\": 5}"), "bad-request", "voice"},
+    {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"nobody\"}}"), "not-found", "hills, again"},
+    {SAY("{\"text\": \"a\", \"voice\": {\"language\": \"fr\"}}"), "not-found", "'fr'"},
+    {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"again\", \"language\": \"fr\"}}"), "not-found",
+     "never trained"},
+    {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"hills\", \"speaker\": \"zoe\"}}"), "not-found", "zoe"},
+    {SAY("{\"text\": \"a\", \"text_format\": \"rtf\"}"), "bad-request", "rtf"},
+    {SAY("{\"text\": \"<speak>\"}"), "bad-request", "line 1, column 1"},
+    {"{\"type\": \"synthesize-chunk\", \"data\": {\"text\": \"a\"}}\n", "bad-request", "without"},
+    {"{\"type\": \"synthesize-stop\"}\n", "bad-request", "without"},
+    {"{\"type\": \"synthesize-start\"}\n{\"type\": \"synthesize-start\"}\n", "bad-request", "middle"},
+    {"{\"type\": \"synthesize-start\"}\n{\"type\": \"synthesize-stop\"}\n", "bad-request", "nothing"},
+    {"{\"type\": \"synthesize-start\"}\n{\"type\": \"synthesize-chunk\"}\n", "bad-request", "no text"},
+};
+
 static void nonsense(void **state)
 {
-    static const char start[] = "{\"type\": \"synthesize-start\"}\n";
-#define SAY(data) "{\"type\": \"synthesize\", \"data\": " data "}\n"
-    static const struct {
-        const char *sent, *code, *words;
-    } kinds[] = {
-        {"hello\n", "bad-request", "JSON"},
-        {"\n", "bad-request", "JSON"},
-        {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request", "JSON"},
-        {"[1, 2]\n", "bad-request", "not a JSON object"},
-        {"{}\n", "bad-request", "type"},
-        {"{\"type\": 3}\n", "bad-request", "type"},
-        {"{\"type\": \"ping\", \"data\": 3}\n", "bad-request", "data"},
-        {"{\"type\": \"ping\", \"data_length\": -1}\n", "bad-request", "data_length"},
-        {"{\"type\": \"ping\", \"data_length\": 1.5}\n", "bad-request", "data_length"},
-        {"{\"type\": \"ping\", \"data_length\": \"9\"}\n", "bad-request", "data_length"},
-        {"{\"type\": \"ping\", \"data_length\": 999999999999}\n", "bad-request", "999999999999"},
-        {"{\"type\": \"ping\", \"data_length\": 99999999999999999999}\n", "bad-request", "JSON"},
-        {"{\"type\": \"ping\", \"payload_length\": 1000000000}\n", "bad-request", "payload_length"},
-        {"{\"type\": \"ping\", \"data_length\": 4}\nnull", "bad-request", "not a JSON object"},
-        {"{\"type\": \"ping\", \"data_length\": 4}\n{\"a\"", "bad-request", "JSON"},
-        {"{\"type\": \"ping\", \"data\": {\"text\": \"\xFF\"}}\n", "bad-request", "JSON"},
-        {"{\"type\": \"ping\", \"data\": {\"text\": \"\xED\xA0\x80\"}}\n", "bad-request", "JSON"},
-        {"{\"type\": \"ping\", \"data\": {\"text\": \"\\u0000\"}}\n", "bad-request", "JSON"},
-        {"{\"type\": \"synthesize\"}\n", "bad-request", "no text"},
-        {SAY("{\"text\": 7}"), "bad-request", "no text"},
-        {SAY("{\"text\": \"\"}"), "bad-request", "nothing to speak"},
-        {SAY("{\"text\": \" \\n\\t\"}"), "bad-request", "nothing to speak"},
-        {SAY("{\"text\": \"\xF0\x9F\x8E\x89\"}"), "bad-request", "nothing to speak"},
-        {SAY("{\"text\": \"a\", \"voice\": 5}"), "bad-request", "voice"},
-        {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"nobody\"}}"), "not-found", "hills, again"},
-        {SAY("{\"text\": \"a\", \"voice\": {\"language\": \"fr\"}}"), "not-found", "'fr'"},
-        {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"again\", \"language\": \"fr\"}}"), "not-found",
-         "never trained"},
-        {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"hills\", \"speaker\": \"zoe\"}}"), "not-found",
-         "zoe"},
-        {SAY("{\"text\": \"a\", \"text_format\": \"rtf\"}"), "bad-request", "rtf"},
-        {SAY("{\"text\": \"<speak>\"}"), "bad-request", "line 1, column 1"},
-        {"{\"type\": \"synthesize-chunk\", \"data\": {\"text\": \"a\"}}\n", "bad-request", "without"},
-        {"{\"type\": \"synthesize-stop\"}\n", "bad-request", "without"},
-        {"{\"type\": \"synthesize-start\"}\n{\"type\": \"synthesize-start\"}\n", "bad-request", "middle"},
-        {"{\"type\": \"synthesize-start\"}\n{\"type\": \"synthesize-stop\"}\n", "bad-request", "nothing"},
-        {"{\"type\": \"synthesize-start\"}\n{\"type\": \"synthesize-chunk\"}\n", "bad-request", "no text"},
-    };
     Port p;
     port_open(&p, (WyomingOptions){.max_text = 1000}, 0);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         Client c;
         client_open(&c, &p);
-        client_say(&c, kinds[i].sent);
-        expect_error(&c, kinds[i].code, kinds[i].words);
+        client_say(&c, refused[i].sent);
+        expect_error(&c, refused[i].code, refused[i].words);
         client_close(&c);
         if (i % 8 == 0)
             expect_works(&p);
-    }
-    char *const large[] = {
-        repeat("{\"type\": \"", "x", 70000, ""), /* a line without an end */
-        repeat("{\"type\": \"", "x", 70000, "\"}\n"),
-        repeat("{\"type\": \"ping\", \"data\": {\"text\": ", "[", 30000, "}}\n"),
-        repeat(SAY("{\"text\": \"a\"}") "{\"type\": \"synthesize\", \"data\": {\"text\": \"", "a ", 501,
-               "\"}}\n"),
-        repeat(start, "{\"type\": \"synthesize-chunk\", \"data\": {\"text\": \"aaaaaaaaaa\"}}\n", 101, ""),
-    };
-    const char *const words[] = {"longer", "longer", "JSON", "1000 characters", "1000 characters"};
-    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
-        Client c;
-        Buf sound = {0};
-        client_open(&c, &p);
-        client_say(&c, large[i]);
-        if (i == 3)
-            expect_sound(&c, &sound); /* of the text before */
-        expect_error(&c, "bad-request", words[i]);
-        client_close(&c);
-        buf_free(&sound);
-        free(large[i]);
     }
     /* What is not understood is passed over, with all that belongs to it. */
     Client c;
@@ -537,6 +515,36 @@ static void nonsense(void **state)
     assert_string_equal(json_string_value(json_object_get(json_object_get(event, "data"), "text")), "b");
     json_decref(event);
     client_close(&c);
+    expect_works(&p);
+    port_close(&p);
+}
+
+static void too_much(void **state)
+{
+    static const char start[] = "{\"type\": \"synthesize-start\"}\n";
+    char *const large[] = {
+        repeat("{\"type\": \"", "x", 70000, ""), /* a line without an end */
+        repeat("{\"type\": \"", "x", 70000, "\"}\n"),
+        repeat("{\"type\": \"ping\", \"data\": {\"text\": ", "[", 30000, "}}\n"),
+        repeat(SAY("{\"text\": \"a\"}") "{\"type\": \"synthesize\", \"data\": {\"text\": \"", "a ", 501,
+               "\"}}\n"),
+        repeat(start, "{\"type\": \"synthesize-chunk\", \"data\": {\"text\": \"aaaaaaaaaa\"}}\n", 101, ""),
+    };
+    const char *const words[] = {"longer", "longer", "JSON", "1000 characters", "1000 characters"};
+    Port p;
+    port_open(&p, (WyomingOptions){.max_text = 1000}, 0);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        Client c;
+        Buf sound = {0};
+        client_open(&c, &p);
+        client_say(&c, large[i]);
+        if (i == 3)
+            expect_sound(&c, &sound); /* of the text before */
+        expect_error(&c, "bad-request", words[i]);
+        client_close(&c);
+        buf_free(&sound);
+        free(large[i]);
+    }
     expect_works(&p);
     port_close(&p);
 }
@@ -683,17 +691,6 @@ static void limits_on_many(void **state)
 
 /* --- the end --- */
 
-static int count_threads(void)
-{
-    DIR *d = opendir("/proc/self/task");
-    int n = 0;
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
-
 static void *read_all(void *arg)
 {
     Client *c = arg;
@@ -704,7 +701,7 @@ static void *read_all(void *arg)
 
 static void closing_finishes(void **state)
 {
-    const int threads = count_threads();
+    const int threads = entries_of("/proc/self/task");
     Port p;
     Client c, idle, half;
     Buf expected = {0}, is = {0};
@@ -737,7 +734,7 @@ static void closing_finishes(void **state)
     client_close(&half);
     buf_free(&expected);
     buf_free(&is);
-    assert_int_equal(count_threads(), threads);
+    assert_int_equal(entries_of("/proc/self/task"), threads);
 }
 
 /* Who does not listen is not waited for. */
@@ -786,6 +783,7 @@ int main(void)
         cmocka_unit_test(ssml_is_spoken),
         cmocka_unit_test(text_in_chunks),
         cmocka_unit_test(nonsense),
+        cmocka_unit_test(too_much),
         cmocka_unit_test(slow_clients_are_left),
         cmocka_unit_test(a_text_that_never_comes),
         cmocka_unit_test(who_takes_nothing_gets_no_more),

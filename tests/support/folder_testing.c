@@ -49,6 +49,17 @@ const char *folder_names(const Folder *f)
     return names;
 }
 
+int entries_of(const char *path)
+{
+    DIR *d = opendir(path);
+    int n = 0;
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
 Buf file_bytes(const char *path)
 {
     Buf b = {0};

@@ -34,6 +34,9 @@ const char *folder_file(const Folder *f, const char *name);
 /* "a b c ": the names of the files in order. */
 const char *folder_names(const Folder *f);
 
+/* How many there are in a folder. */
+int entries_of(const char *path);
+
 Buf file_bytes(const char *path);
 
 /* In place, as damage comes: no new file, no rename. */

@@ -290,17 +290,6 @@ Timing measure(const char *more, int batches)
 
 /* ---- the process ---- */
 
-int entries_of(const char *path)
-{
-    DIR *d = opendir(path);
-    int n = 0;
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;)
-        n += e->d_name[0] != '.';
-    closedir(d);
-    return n;
-}
-
 int open_files(void) { return entries_of("/proc/self/fd"); }
 
 int threads_now(void) { return entries_of("/proc/self/task"); }

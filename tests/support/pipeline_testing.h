@@ -107,7 +107,6 @@ Timing measure(const char *more, int batches);
 
 /* ---- the process ---- */
 
-int entries_of(const char *path);
 int open_files(void);
 int threads_now(void);
 

@@ -37,6 +37,53 @@ void make_samples(float *x, int64_t n, Rng *rng)
     }
 }
 
+/* The mel of row r, as a loader brings it: so many frames of it. */
+static void mel_at_random(TestBatch *b, int r, int length, Rng *rng)
+{
+    const PreprocessArgs *a = &b->args;
+    const size_t first = (size_t)r * (size_t)a->frames * (size_t)a->bands;
+    for (size_t i = 0; i < (size_t)length * (size_t)a->bands; i++) {
+        float v = (float)(-11.5 + 13 * rng_uniform(rng));
+        if (a->mel_bytes == 2)
+            half_from_float((uint16_t *)(void *)(b->raw + a->in_layout.mel) + first + i, &v, 1);
+        else
+            floats(b->raw, a->in_layout.mel)[first + i] = v;
+    }
+}
+
+/* Row r: the first is as long as the batch, the last has nothing. hop: frames to samples. */
+static void row_at_random(TestBatch *b, int r, int hop, Rng *rng)
+{
+    const PreprocessArgs *a = &b->args;
+    const BatchLayout *in = &a->in_layout;
+    int rows = a->rows, frames = a->frames, empty = rows > 1 && r == rows - 1, full = r == 0;
+    int tokens = empty ? 0 : full ? a->text : (int)rng_below(rng, (uint64_t)a->text + 1);
+    int length = empty ? 0 : full ? frames : 1 + (int)rng_below(rng, (uint64_t)frames);
+    int64_t fits = (int64_t)frames * hop - 1, most = fits < a->samples ? fits : a->samples;
+    int64_t n = a->samples == 0 || empty ? 0 : full ? most : 1 + (int64_t)rng_below(rng, (uint64_t)most);
+    ints(b->raw, in->text_length)[r] = tokens;
+    ints(b->raw, in->mel_length)[r] = length;
+    ints(b->raw, in->speaker)[r] = (int)rng_below(rng, 10);
+    ints(b->raw, in->language)[r] = 100 + r;
+    ints(b->raw, in->utterance)[r] = empty ? -1 : 1000 + r;
+    ints(b->raw, in->sample_length)[r] = (int32_t)n;
+    ints(b->raw, in->reference)[r] = (int)rng_below(rng, (uint64_t)rows);
+    for (int i = 0; i < frames; i++) /* behind the clip too: that must not come through */
+        floats(b->raw, in->pitch)[r * frames + i] = (float)(4 * rng_uniform(rng) - 2);
+    for (int i = 0; i < tokens; i++)
+        ints(b->raw, in->tokens)[r * a->text + i] = 1 + (int)rng_below(rng, 100);
+    float *augment = floats(b->raw, in->augment) + 4 * r;
+    uint32_t bits = (uint32_t)rng_u64(rng);
+    augment[0] = r % 2 ? (float)(24 * rng_uniform(rng) - 12) : 0.0f;
+    augment[1] = r % 4 < 2 ? (float)(10 + 40 * rng_uniform(rng)) : 0.0f;
+    augment[2] = r % 2 ? (float)(0.6 + rng_uniform(rng)) : 1.0f;
+    memcpy(&augment[3], &bits, 4);
+    if (a->samples)
+        make_samples(floats(b->raw, in->samples) + (int64_t)r * a->samples, n, rng);
+    else
+        mel_at_random(b, r, length, rng);
+}
+
 void batch_make(TestBatch *b, const Config *cfg, int rows, int text, int frames, int mel_bytes,
                 int64_t samples, uint64_t seed)
 {
@@ -74,43 +121,8 @@ void batch_make(TestBatch *b, const Config *cfg, int rows, int text, int frames,
         b->mean[i] = -6 + 4 * rng_uniform(&rng);
         b->deviation[i] = i == bands / 2 ? 0 : 1 + rng_uniform(&rng);
     }
-    for (int r = 0; r < rows; r++) {
-        int empty = rows > 1 && r == rows - 1, full = r == 0;
-        int tokens = empty ? 0 : full ? text : (int)rng_below(&rng, (uint64_t)text + 1);
-        int length = empty ? 0 : full ? frames : 1 + (int)rng_below(&rng, (uint64_t)frames);
-        int64_t most =
-            (int64_t)frames * cfg->hop_length - 1 < samples ? (int64_t)frames * cfg->hop_length - 1 : samples;
-        int64_t n = samples == 0 || empty ? 0 : full ? most : 1 + (int64_t)rng_below(&rng, (uint64_t)most);
-        ints(b->raw, in->text_length)[r] = tokens;
-        ints(b->raw, in->mel_length)[r] = length;
-        ints(b->raw, in->speaker)[r] = (int)rng_below(&rng, 10);
-        ints(b->raw, in->language)[r] = 100 + r;
-        ints(b->raw, in->utterance)[r] = empty ? -1 : 1000 + r;
-        ints(b->raw, in->sample_length)[r] = (int32_t)n;
-        ints(b->raw, in->reference)[r] = (int)rng_below(&rng, (uint64_t)rows);
-        for (int i = 0; i < frames; i++) /* behind the clip too: that must not come through */
-            floats(b->raw, in->pitch)[r * frames + i] = (float)(4 * rng_uniform(&rng) - 2);
-        for (int i = 0; i < tokens; i++)
-            ints(b->raw, in->tokens)[r * text + i] = 1 + (int)rng_below(&rng, 100);
-        float *augment = floats(b->raw, in->augment) + 4 * r;
-        uint32_t bits = (uint32_t)rng_u64(&rng);
-        augment[0] = r % 2 ? (float)(24 * rng_uniform(&rng) - 12) : 0.0f;
-        augment[1] = r % 4 < 2 ? (float)(10 + 40 * rng_uniform(&rng)) : 0.0f;
-        augment[2] = r % 2 ? (float)(0.6 + rng_uniform(&rng)) : 1.0f;
-        memcpy(&augment[3], &bits, 4);
-        if (samples) {
-            make_samples(floats(b->raw, in->samples) + (int64_t)r * samples, n, &rng);
-            continue;
-        }
-        for (size_t i = 0; i < (size_t)length * (size_t)bands; i++) {
-            float v = (float)(-11.5 + 13 * rng_uniform(&rng));
-            size_t at = (size_t)r * (size_t)frames * (size_t)bands + i;
-            if (mel_bytes == 2)
-                half_from_float((uint16_t *)(void *)(b->raw + in->mel) + at, &v, 1);
-            else
-                floats(b->raw, in->mel)[at] = v;
-        }
-    }
+    for (int r = 0; r < rows; r++)
+        row_at_random(b, r, cfg->hop_length, &rng);
 }
 
 int64_t batch_differences(const PreprocessArgs *a, const uint8_t *x, const uint8_t *y)

@@ -138,80 +138,79 @@ static void expect(const char *text, const char *want)
     buf_free(&out);
 }
 
+static const char *const documents[][2] = {
+    {"<speak/>", ""},
+    {"<speak>Hello there.</speak>", "həlˈoʊ ðˈɛɹ.|"},
+    {"\n<?xml version='1.0'?><!-- <speak --><speak>Hello &amp; <![CDATA[there]]>.</speak>",
+     "həlˈoʊ ænd ðˈɛɹ.|"},
+    {"<speak xmlns:s='x'>one<s:break time='1s'/>two</speak>", "wˈʌn{1}, tˈuː|"},
+    /* words sound as they do without the markup */
+    {"<speak>the <emphasis>apple</emphasis>, a <prosody>pear</prosody>.</speak>",
+     "ðɪ {e0.5}ˈæpəl{e0}, ɐ pˈɛɹ.|"},
+    {"<speak><emphasis level='strong'>So</emphasis> <emphasis level='reduced'>so</emphasis> <emphasis "
+     "level='none'>so</emphasis></speak>",
+     "{e1}sˌoʊ {e0}{e-0.5}sˌoʊ {e0}sˈoʊ|"},
+    /* breaks */
+    {"<speak>red<break time='2s'/>hill</speak>", "ɹˈɛd{2}, hˈɪl|"},
+    {"<speak>red, <break time='500ms'/> hill</speak>", "ɹˈɛd{0.5}, hˈɪl|"},
+    {"<speak>red <break/> hill<break strength='x-strong'/></speak>", "ɹˈɛd{0.4}, hˈɪl{1.2},|"},
+    {"<speak>red <break time='1s'/><break time='1s'/> hill</speak>", "ɹˈɛd{2}, hˈɪl|"},
+    {"<speak>Red. <break time='1s'/> Hill. <break time='.5s' strength='none'/>Old.</speak>",
+     "ɹˈɛd{1}.|hˈɪl{0.5}.|ˈoʊld.|"},
+    {"<speak>red <break strength='none'/>hill</speak>", "ɹˈɛd hˈɪl|"},
+    {"<speak><break time='1s'/>red</speak>", "{1}ɹˈɛd|"},
+    {"<speak>red <break time='1h'/> hill</speak>", "ɹˈɛd{0.4}, hˈɪl|"},
+    {"<speak>red <break time='900s'/> hill</speak>", "ɹˈɛd{60}, hˈɪl|"},
+    {"<speak><p>Red</p><p><s>hill</s><s>old</s></p></speak>", "ɹˈɛd{0.6},|hˈɪl|ˈoʊld|"},
+    /* prosody: what is nested */
+    {"<speak><prosody rate='50%'>a <prosody rate='+50%' pitch='+2st'>red</prosody></prosody> "
+     "hill</speak>",
+     "{r0.5}ɐ {r0.75}{p2}ɹˈɛd {r0.5}{p0}{r1}hˈɪl|"},
+    {"<speak>One. <prosody rate='2'>Two. Three.</prosody> Four.</speak>",
+     "wˈʌn.|{r2}tˈuː.|{r2}θɹˈiː.|{r2}{r1}fˈoːɹ.|"},
+    {"<speak><prosody rate='x-slow' pitch='x-high' volume='silent'>red</prosody></speak>",
+     "{r0.5}{p6}{v0}ɹˈɛd|"},
+    {"<speak><prosody pitch='+100%' volume='+6dB'>red</prosody> hill</speak>", "{p12}{v2}ɹˈɛd {p0}{v1}hˈɪl|"},
+    {"<speak><prosody volume='50' rate='fast' pitch='banana'>red</prosody> hill</speak>",
+     "{r1.25}{v0.5}ɹˈɛd {r1}{v1}hˈɪl|"},
+    /* words instead of others */
+    {"<speak><sub alias='World Wide Web'>WWW</sub>, <phoneme alphabet='ipa' "
+     "ph='təˈmɑːtoʊ'>x</phoneme>.</speak>",
+     "wˈɜːld wˈaɪd wˈɛb, təˈmɑːtoʊ.|"},
+    {"<speak><phoneme alphabet='x-sampa' ph='h_d'>hill</phoneme></speak>", "hˈɪl|"},
+    {"<speak><foo>red <bar/>hill</foo><audio src='a.wav'>old</audio></speak>", "ɹˈɛd hˈɪloʊld|"},
+    {"<speak><metadata>none of this</metadata><meta name='a' content='b'/>red</speak>", "ɹˈɛd|"},
+    /* marks */
+    {"<speak>red <mark name='a'/>hill.<mark name='end'/></speak>", "ɹˈɛd {a}hˈɪl.{end}|"},
+    {"<speak>Red. <mark name='a'/> Hill <mark name='b'/><break time='1s'/><mark name='c'/>old.</speak>",
+     "ɹˈɛd.|{a}hˈɪl{b}{1}, {c}ˈoʊld.|"},
+    /* say-as */
+    {"<speak><say-as interpret-as='characters'>aB3</say-as></speak>", "ˈeɪ bˈiː θɹˈiː|"},
+    {"<speak><say-as interpret-as='spell-out'>w-3</say-as></speak>", "dˈʌbəljˌuː dˈæʃ θɹˈiː|"},
+    {"<speak><say-as interpret-as='digits'>407</say-as></speak>", "fˈoːɹ zˈiəɹoʊ sˈɛvən|"},
+    {"<speak><say-as interpret-as='cardinal'>XIV</say-as></speak>", "fˈoːɹtiːn|"},
+    {"<speak><say-as interpret-as='ordinal'>22</say-as> <say-as "
+     "interpret-as='ordinal'>13</say-as></speak>",
+     "twˈɛntisˈɛkənd θˈɜːtiːnθ|"},
+    {"<speak><say-as interpret-as='date' format='dmy'>3/4/2021</say-as></speak>",
+     "ˈeɪpɹəl θˈɜːd, twˈɛnti twˈɛntiwˌʌn|"},
+    {"<speak><say-as interpret-as='date' format='ymd'>2021-04-03</say-as></speak>",
+     "ˈeɪpɹəl θˈɜːd, twˈɛnti twˈɛntiwˌʌn|"},
+    {"<speak><say-as interpret-as='date' format='md'>4/3</say-as></speak>", "ˈeɪpɹəl θˈɜːd|"},
+    {"<speak><say-as interpret-as='time'>2:30pm</say-as></speak>", "tˈuː θˈɜːɾi pˌiːˈɛm|"},
+    {"<speak><say-as interpret-as='telephone'>+1 55-12</say-as></speak>",
+     "plˈʌs wˌʌn, fˈaɪv fˈaɪv, wˈʌn tˈuː|"},
+    {"<speak><say-as interpret-as='currency'>USD 2.50</say-as></speak>", "tˈuː dˈɑːlɚz ænd fˈɪfti sˈɛnts|"},
+    {"<speak><say-as interpret-as='nonsense'>hill</say-as></speak>", "hˈɪl|"},
+    /* languages */
+    {"<speak>red <lang xml:lang='de'>Tag</lang> hill</speak>", "ɹˈɛd|tˈɑːk|hˈɪl|"},
+    {"<speak xml:lang='de'>Tag</speak>", "tˈɑːk|"},
+};
+
 static void documents_become_words_and_controls(void **state)
 {
-    static const char *const table[][2] = {
-        {"<speak/>", ""},
-        {"<speak>Hello there.</speak>", "həlˈoʊ ðˈɛɹ.|"},
-        {"\n<?xml version='1.0'?><!-- <speak --><speak>Hello &amp; <![CDATA[there]]>.</speak>",
-         "həlˈoʊ ænd ðˈɛɹ.|"},
-        {"<speak xmlns:s='x'>one<s:break time='1s'/>two</speak>", "wˈʌn{1}, tˈuː|"},
-        /* words sound as they do without the markup */
-        {"<speak>the <emphasis>apple</emphasis>, a <prosody>pear</prosody>.</speak>",
-         "ðɪ {e0.5}ˈæpəl{e0}, ɐ pˈɛɹ.|"},
-        {"<speak><emphasis level='strong'>So</emphasis> <emphasis level='reduced'>so</emphasis> <emphasis "
-         "level='none'>so</emphasis></speak>",
-         "{e1}sˌoʊ {e0}{e-0.5}sˌoʊ {e0}sˈoʊ|"},
-        /* breaks */
-        {"<speak>red<break time='2s'/>hill</speak>", "ɹˈɛd{2}, hˈɪl|"},
-        {"<speak>red, <break time='500ms'/> hill</speak>", "ɹˈɛd{0.5}, hˈɪl|"},
-        {"<speak>red <break/> hill<break strength='x-strong'/></speak>", "ɹˈɛd{0.4}, hˈɪl{1.2},|"},
-        {"<speak>red <break time='1s'/><break time='1s'/> hill</speak>", "ɹˈɛd{2}, hˈɪl|"},
-        {"<speak>Red. <break time='1s'/> Hill. <break time='.5s' strength='none'/>Old.</speak>",
-         "ɹˈɛd{1}.|hˈɪl{0.5}.|ˈoʊld.|"},
-        {"<speak>red <break strength='none'/>hill</speak>", "ɹˈɛd hˈɪl|"},
-        {"<speak><break time='1s'/>red</speak>", "{1}ɹˈɛd|"},
-        {"<speak>red <break time='1h'/> hill</speak>", "ɹˈɛd{0.4}, hˈɪl|"},
-        {"<speak>red <break time='900s'/> hill</speak>", "ɹˈɛd{60}, hˈɪl|"},
-        {"<speak><p>Red</p><p><s>hill</s><s>old</s></p></speak>", "ɹˈɛd{0.6},|hˈɪl|ˈoʊld|"},
-        /* prosody: what is nested */
-        {"<speak><prosody rate='50%'>a <prosody rate='+50%' pitch='+2st'>red</prosody></prosody> "
-         "hill</speak>",
-         "{r0.5}ɐ {r0.75}{p2}ɹˈɛd {r0.5}{p0}{r1}hˈɪl|"},
-        {"<speak>One. <prosody rate='2'>Two. Three.</prosody> Four.</speak>",
-         "wˈʌn.|{r2}tˈuː.|{r2}θɹˈiː.|{r2}{r1}fˈoːɹ.|"},
-        {"<speak><prosody rate='x-slow' pitch='x-high' volume='silent'>red</prosody></speak>",
-         "{r0.5}{p6}{v0}ɹˈɛd|"},
-        {"<speak><prosody pitch='+100%' volume='+6dB'>red</prosody> hill</speak>",
-         "{p12}{v2}ɹˈɛd {p0}{v1}hˈɪl|"},
-        {"<speak><prosody volume='50' rate='fast' pitch='banana'>red</prosody> hill</speak>",
-         "{r1.25}{v0.5}ɹˈɛd {r1}{v1}hˈɪl|"},
-        /* words instead of others */
-        {"<speak><sub alias='World Wide Web'>WWW</sub>, <phoneme alphabet='ipa' "
-         "ph='təˈmɑːtoʊ'>x</phoneme>.</speak>",
-         "wˈɜːld wˈaɪd wˈɛb, təˈmɑːtoʊ.|"},
-        {"<speak><phoneme alphabet='x-sampa' ph='h_d'>hill</phoneme></speak>", "hˈɪl|"},
-        {"<speak><foo>red <bar/>hill</foo><audio src='a.wav'>old</audio></speak>", "ɹˈɛd hˈɪloʊld|"},
-        {"<speak><metadata>none of this</metadata><meta name='a' content='b'/>red</speak>", "ɹˈɛd|"},
-        /* marks */
-        {"<speak>red <mark name='a'/>hill.<mark name='end'/></speak>", "ɹˈɛd {a}hˈɪl.{end}|"},
-        {"<speak>Red. <mark name='a'/> Hill <mark name='b'/><break time='1s'/><mark name='c'/>old.</speak>",
-         "ɹˈɛd.|{a}hˈɪl{b}{1}, {c}ˈoʊld.|"},
-        /* say-as */
-        {"<speak><say-as interpret-as='characters'>aB3</say-as></speak>", "ˈeɪ bˈiː θɹˈiː|"},
-        {"<speak><say-as interpret-as='spell-out'>w-3</say-as></speak>", "dˈʌbəljˌuː dˈæʃ θɹˈiː|"},
-        {"<speak><say-as interpret-as='digits'>407</say-as></speak>", "fˈoːɹ zˈiəɹoʊ sˈɛvən|"},
-        {"<speak><say-as interpret-as='cardinal'>XIV</say-as></speak>", "fˈoːɹtiːn|"},
-        {"<speak><say-as interpret-as='ordinal'>22</say-as> <say-as "
-         "interpret-as='ordinal'>13</say-as></speak>",
-         "twˈɛntisˈɛkənd θˈɜːtiːnθ|"},
-        {"<speak><say-as interpret-as='date' format='dmy'>3/4/2021</say-as></speak>",
-         "ˈeɪpɹəl θˈɜːd, twˈɛnti twˈɛntiwˌʌn|"},
-        {"<speak><say-as interpret-as='date' format='ymd'>2021-04-03</say-as></speak>",
-         "ˈeɪpɹəl θˈɜːd, twˈɛnti twˈɛntiwˌʌn|"},
-        {"<speak><say-as interpret-as='date' format='md'>4/3</say-as></speak>", "ˈeɪpɹəl θˈɜːd|"},
-        {"<speak><say-as interpret-as='time'>2:30pm</say-as></speak>", "tˈuː θˈɜːɾi pˌiːˈɛm|"},
-        {"<speak><say-as interpret-as='telephone'>+1 55-12</say-as></speak>",
-         "plˈʌs wˌʌn, fˈaɪv fˈaɪv, wˈʌn tˈuː|"},
-        {"<speak><say-as interpret-as='currency'>USD 2.50</say-as></speak>",
-         "tˈuː dˈɑːlɚz ænd fˈɪfti sˈɛnts|"},
-        {"<speak><say-as interpret-as='nonsense'>hill</say-as></speak>", "hˈɪl|"},
-        /* languages */
-        {"<speak>red <lang xml:lang='de'>Tag</lang> hill</speak>", "ɹˈɛd|tˈɑːk|hˈɪl|"},
-        {"<speak xml:lang='de'>Tag</speak>", "tˈɑːk|"},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        expect(table[i][0], table[i][1]);
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
+        expect(documents[i][0], documents[i][1]);
     assert_int_equal(text_format_of(TEXT_FORMAT_AUTO, "red <break/> hill", 17), TEXT_FORMAT_PLAIN);
     assert_int_equal(text_format_of(TEXT_FORMAT_AUTO, "<speaker>", 9), TEXT_FORMAT_PLAIN);
 }

@@ -383,6 +383,19 @@ static void test_text_process(void **state)
     assert_int_equal(tokens[n - 1], TOKEN_EOS);
     assert_int_equal(r.unknown.size, 0);
 
+    text_engine_close(t);
+    text_result_free(&r);
+    config_close(&cfg);
+}
+
+static void test_what_is_spoken_and_what_is_not(void **state)
+{
+    Config cfg;
+    Err err = {0};
+    TextEngine *t = NULL;
+    TextResult r = {0};
+    assert_int_equal(config_defaults(&cfg, &err), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, &err), 0);
     assert_int_equal(process(t, &r, "bonjour", "fr"), REJECT_NONE);
     assert_string_equal(r.phonemes.data, "bɔ̃ʒˈuʁ");
     assert_int_equal(process(t, &r, "colour", "en-gb"), REJECT_NONE);
@@ -402,7 +415,17 @@ static void test_text_process(void **state)
     assert_int_equal(process(t, &r, "hello 男", "en"), REJECT_NO_PHONEMES);
     assert_int_equal(process(t, &r, "ok \U0001F600", ""), REJECT_NONE);
     text_engine_close(t);
+    text_result_free(&r);
+    config_close(&cfg);
+}
 
+static void test_a_voice_that_was_chosen(void **state)
+{
+    Config cfg;
+    Err err = {0};
+    TextEngine *t = NULL;
+    TextResult r = {0};
+    assert_int_equal(config_defaults(&cfg, &err), 0);
     cfg.phoneme_language = "en-gb";
     assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, &err), 0);
     assert_int_equal(process(t, &r, "colour", "fr"), REJECT_NONE);
@@ -413,10 +436,18 @@ static void test_text_process(void **state)
     assert_int_equal(process(t, &r, "colour", ""), REJECT_LANGUAGE);
     assert_non_null(strstr(r.detail, "no-such-voice"));
     text_engine_close(t);
+    text_result_free(&r);
+    config_close(&cfg);
+}
 
-    cfg.phoneme_language = "";
+static void test_without_phonemes(void **state)
+{
+    Config cfg;
+    Err err = {0};
+    TextEngine *t = NULL;
+    TextResult r = {0};
+    assert_int_equal(config_defaults(&cfg, &err), 0);
     cfg.use_phonemes = 0;
-    cfg.add_blank = 0;
     assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, &err), 0);
     assert_int_equal(process(t, &r, "Über 5", "de"), REJECT_NONE);
     assert_string_equal(r.phonemes.data, "über fünf");
@@ -679,6 +710,9 @@ int main(void)
         cmocka_unit_test(test_phonemes_punctuation),
         cmocka_unit_test(test_missing_voice_data),
         cmocka_unit_test(test_text_process),
+        cmocka_unit_test(test_what_is_spoken_and_what_is_not),
+        cmocka_unit_test(test_a_voice_that_was_chosen),
+        cmocka_unit_test(test_without_phonemes),
         cmocka_unit_test(test_settings_hash),
         cmocka_unit_test(test_engines_side_by_side),
         cmocka_unit_test(test_forked_child_reads),

@@ -49,52 +49,83 @@ static void stop_between_checkpoints(const Run *r, const char *folder)
     }
 }
 
-static void full_disk_at_a_checkpoint(void **state)
-{
-    static const char *const many[] = {"--keep-checkpoints", "10", NULL};
-    const long logs = 200; /* KiB, with the pictures */
-    Corpus *c = *state;
+static const char *const ten_kept[] = {"--keep-checkpoints", "10", NULL};
+
+/* A run without disturbance beside a folder for disks, and how much room its checkpoints need. */
+typedef struct Disks {
     char folder[256], whole[256];
+    long one, logs; /* KiB of a checkpoint; of the logs and their pictures */
+} Disks;
+
+static void disks_open(Disks *d, Corpus *c)
+{
     struct stat st;
-    Run r;
-    snprintf(folder, sizeof folder, "%s/small", c->root);
-    snprintf(whole, sizeof whole, "%s/whole", c->root);
+    d->logs = 200;
+    snprintf(d->folder, sizeof d->folder, "%s/small", c->root);
+    snprintf(d->whole, sizeof d->whole, "%s/whole", c->root);
     make_voice_corpus(c);
-    train_to_end(c, whole, 12, 2, many, 0);
-    assert_int_equal(stat(step_file(whole, 12), &st), 0);
-    const long one = (long)(st.st_size / 1024) + 1;
-    assert_int_equal(mkdir(folder, 0777), 0);
-    /* Room for half a checkpoint: refused before the first step. */
-    if (!small_disk(folder, one / 2, 0))
+    train_to_end(c, d->whole, 12, 2, ten_kept, 0);
+    assert_int_equal(stat(step_file(d->whole, 12), &st), 0);
+    d->one = (long)(st.st_size / 1024) + 1;
+    assert_int_equal(mkdir(d->folder, 0777), 0);
+}
+
+/* Trains twelve steps on the disk; the exit code has to be this one. */
+static void train_on_disk(Run *r, Corpus *c, const Disks *d, const char *const *more, int code)
+{
+    train_start(r, c, d->folder, 12, 2, more, NULL);
+    run_wait(r, 120);
+    if (r->code != code)
+        fail_msg("exit code %d: %s", r->code, (const char *)r->stderr_text.data);
+}
+
+static void same_as_whole(const Disks *d)
+{
+    assert_int_equal(check_folder(d->folder), 12);
+    compare_checkpoints(step_file(d->whole, 12), step_file(d->folder, 12), NULL);
+}
+
+/* Room for half a checkpoint: refused before the first step. */
+static void too_small_for_one(Corpus *c, const Disks *d)
+{
+    Run r;
+    if (!small_disk(d->folder, d->one / 2, 0))
         skip();
-    train_start(&r, c, folder, 12, 2, many, NULL);
-    run_wait(&r, 120);
-    if (r.code != 3 || !strstr((const char *)r.stderr_text.data, "are missing") ||
+    train_on_disk(&r, c, d, ten_kept, 3);
+    if (!strstr((const char *)r.stderr_text.data, "are missing") ||
         strstr((const char *)r.stderr_text.data, "step 5/12"))
-        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
+        fail_msg("%s", (const char *)r.stderr_text.data);
     run_free(&r);
-    /* For one and a half: the first stays until the end of the run makes it go. */
-    assert_int_equal(umount(folder), 0);
-    assert_true(small_disk(folder, one * 3 / 2 + logs, 0));
-    train_start(&r, c, folder, 12, 2, many, NULL);
-    run_wait(&r, 120);
+    assert_int_equal(umount(d->folder), 0);
+}
+
+/* Room for one and a half: the first stays until the end of the run makes it go. */
+static void room_for_one(Corpus *c, const Disks *d)
+{
+    Run r;
+    assert_true(small_disk(d->folder, d->one * 3 / 2 + d->logs, 0));
+    train_on_disk(&r, c, d, ten_kept, 0);
     const char *said = strstr((const char *)r.stderr_text.data, "step 4 was not written");
-    if (r.code != 0 || !said || !strstr(said, "training continues, the last good checkpoint is") ||
+    if (!said || !strstr(said, "training continues, the last good checkpoint is") ||
         !strstr(said, "No space left") || !strstr(said, "MB are missing") ||
         !strstr(said, "removed step-00000002.safetensors to make room"))
-        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
-    print_message("disk of %ld KiB full: trained to step 12, %.*s\n", one * 3 / 2 + logs,
+        fail_msg("%s", (const char *)r.stderr_text.data);
+    print_message("disk of %ld KiB full: trained to step 12, %.*s\n", d->one * 3 / 2 + d->logs,
                   (int)strcspn(said, "\n"), said);
     run_free(&r);
-    assert_int_equal(check_folder(folder), 12);
-    compare_checkpoints(step_file(whole, 12), step_file(folder, 12), NULL);
-    assert_int_equal(umount(folder), 0);
-    /* The same, and somebody takes what is left: the first stays, no best without a file is told of. */
-    assert_true(small_disk(folder, one * 3 / 2 + logs, 0));
-    train_start(&r, c, folder, 1000000, 2, (const char *const[]){"--epochs", "1000000", NULL}, NULL);
+    same_as_whole(d);
+    assert_int_equal(umount(d->folder), 0);
+}
+
+/* The same, and somebody takes what is left: the first stays, no best without a file is told of. */
+static void room_taken_by_others(Corpus *c, const Disks *d)
+{
+    Run r;
+    assert_true(small_disk(d->folder, d->one * 3 / 2 + d->logs, 0));
+    train_start(&r, c, d->folder, 1000000, 2, (const char *const[]){"--epochs", "1000000", NULL}, NULL);
     wait_for(&r, "step 4 was not written");
-    stop_between_checkpoints(&r, folder);
-    fill_disk(path_of(folder, "filler"));
+    stop_between_checkpoints(&r, d->folder);
+    fill_disk(path_of(d->folder, "filler"));
     kill(r.pid, SIGINT);
     kill(r.pid, SIGCONT);
     run_wait(&r, 120);
@@ -102,32 +133,69 @@ static void full_disk_at_a_checkpoint(void **state)
         fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
     assert_non_null(strstr((const char *)r.stdout_text.data, "the last one could not be written"));
     assert_null(strstr((const char *)r.stdout_text.data, "(best"));
-    assert_int_equal(check_folder(folder), 2);
+    assert_int_equal(check_folder(d->folder), 2);
     run_free(&r);
-    unlink(path_of(folder, "filler"));
-    assert_true(small_disk(folder, one * 9, MS_REMOUNT)); /* room is made */
-    train_to_end(c, folder, 12, 2, many, 0);
-    compare_checkpoints(step_file(whole, 12), step_file(folder, 12), NULL);
-    assert_int_equal(umount(folder), 0);
+    unlink(path_of(d->folder, "filler"));
+    assert_true(small_disk(d->folder, d->one * 9, MS_REMOUNT)); /* room is made */
+    train_to_end(c, d->folder, 12, 2, ten_kept, 0);
+    compare_checkpoints(step_file(d->whole, 12), step_file(d->folder, 12), NULL);
+    assert_int_equal(umount(d->folder), 0);
+}
+
+static void full_disk_at_a_checkpoint(void **state)
+{
+    static const char *const one_kept[] = {"--keep-checkpoints", "1", "--val-split", "0", NULL};
+    Corpus *c = *state;
+    Disks d;
+    Run r;
+    disks_open(&d, c);
+    too_small_for_one(c, &d);
+    room_for_one(c, &d);
+    room_taken_by_others(c, &d);
     /* For three and a half: older ones make room although ten may stay. */
-    assert_true(small_disk(folder, one * 7 / 2 + logs, 0));
-    train_start(&r, c, folder, 12, 2, many, NULL);
-    run_wait(&r, 120);
-    if (r.code != 0 || !strstr((const char *)r.stderr_text.data, "to make room"))
-        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
+    assert_true(small_disk(d.folder, d.one * 7 / 2 + d.logs, 0));
+    train_on_disk(&r, c, &d, ten_kept, 0);
+    assert_non_null(strstr((const char *)r.stderr_text.data, "to make room"));
     run_free(&r);
-    compare_checkpoints(step_file(whole, 12), step_file(folder, 12), NULL);
-    assert_int_equal(umount(folder), 0);
+    same_as_whole(&d);
+    assert_int_equal(umount(d.folder), 0);
     /* With one kept, a disk for two and a half is enough for all without that. */
-    assert_true(small_disk(folder, one * 5 / 2 + logs, 0));
-    train_start(&r, c, folder, 12, 2,
-                (const char *const[]){"--keep-checkpoints", "1", "--val-split", "0", NULL}, NULL);
-    run_wait(&r, 120);
-    assert_int_equal(r.code, 0);
+    assert_true(small_disk(d.folder, d.one * 5 / 2 + d.logs, 0));
+    train_on_disk(&r, c, &d, one_kept, 0);
     assert_null(strstr((const char *)r.stderr_text.data, "make room"));
     run_free(&r);
-    assert_int_equal(check_folder(folder), 12);
-    assert_int_equal(umount(folder), 0);
+    assert_int_equal(check_folder(d.folder), 12);
+    assert_int_equal(umount(d.folder), 0);
+}
+
+/* How runs with a failing call ended. */
+typedef struct Ends {
+    int well, went_on, failed, lost;
+} Ends;
+
+/* The run that has just ended, with which call of which kind failing. Returns what its checkpoints need not
+ * have in common with those of a run without disturbance. */
+static const char *judge_end(Ends *e, const Run *r, const char *kind, const char *fault, const char *folder)
+{
+    const char *err = (const char *)r->stderr_text.data;
+    int not_written = strstr(err, "was not written") != NULL || strstr(err, "no checkpoint at step") != NULL;
+    int there = access(step_file(folder, 12), F_OK) == 0;
+    if (r->code != 0 && r->code != 3)
+        fail_msg("%s: exit code %d: %s", fault, r->code, err);
+    if (r->code == 3 && !not_written && !strstr(err, "error:"))
+        fail_msg("%s: exit code 3 without a reason: %s", fault, err);
+    if (r->code == 0 && !there)
+        fail_msg("%s: exit code 0, but the last checkpoint is not there: %s", fault, err);
+    if (r->code == 3 && there && strcmp(kind, "WRITE") == 0)
+        fail_msg("%s: exit code 3, but the last checkpoint is there: %s", fault, err);
+    check_folder(folder);
+    e->well += r->code == 0 && !not_written;
+    e->went_on += r->code == 0 && not_written;
+    e->failed += r->code == 3 && !there;
+    e->lost += r->code == 3 && there;
+    /* A run that fails in its last validation has made its steps: they are saved; the loss of that
+     * validation, and pace and melody that it measures, are not known. */
+    return r->code == 3 && there ? "train. voice.manner" : NULL;
 }
 
 /* One call of the system fails: training goes on where it can, the exit code is 3 only when the last
@@ -160,49 +228,28 @@ static void failing_calls(void **state)
     Buf text = file_bytes(count_path);
     int tries = is_long() ? 60 : 7;
     Rng rng;
-    uint64_t seed = (uint64_t)getpid();
-    rng_seed(&rng, seed);
+    rng_seed(&rng, (uint64_t)getpid());
     for (int k = 0; k < 6; k++) {
-        long total = 0;
-        int well = 0, went_on = 0, failed = 0, lost = 0;
+        Ends ends = {0};
         const char *line = strstr((const char *)text.data, kinds[k]);
         assert_non_null(line);
-        total = atol(line + strlen(kinds[k]));
+        long total = atol(line + strlen(kinds[k]));
         for (int i = 0; i < tries && total > 0; i++) {
             char fault[64];
-            long at = 1 + (long)rng_below(&rng, (uint64_t)total);
-            snprintf(fault, sizeof fault, "MYXTTS_FAIL_%s=%ld", kinds[k], at);
+            snprintf(fault, sizeof fault, "MYXTTS_FAIL_%s=%ld", kinds[k],
+                     1 + (long)rng_below(&rng, (uint64_t)total));
             remove_folder(folder);
             train_start(&r, c, folder, 12, 2, NULL,
                         (const char *const[]){preload, fault, "MYXTTS_FAIL_OWN=1", NULL});
             run_wait(&r, 120);
-            const char *err = (const char *)r.stderr_text.data;
-            int not_written =
-                strstr(err, "was not written") != NULL || strstr(err, "no checkpoint at step") != NULL;
-            int there = access(step_file(folder, 12), F_OK) == 0;
-            if (r.code != 0 && r.code != 3)
-                fail_msg("%s: exit code %d: %s", fault, r.code, err);
-            if (r.code == 3 && !not_written && !strstr(err, "error:"))
-                fail_msg("%s: exit code 3 without a reason: %s", fault, err);
-            if (r.code == 0 && !there)
-                fail_msg("%s: exit code 0, but the last checkpoint is not there: %s", fault, err);
-            if (r.code == 3 && there && strcmp(kinds[k], "WRITE") == 0)
-                fail_msg("%s: exit code 3, but the last checkpoint is there: %s", fault, err);
-            check_folder(folder);
-            well += r.code == 0 && !not_written, went_on += r.code == 0 && not_written;
-            failed += r.code == 3 && !there, lost += r.code == 3 && there;
-            /* A run that fails in its last validation has made its steps: they are saved; the loss of that
-             * validation, and pace and melody that it measures, are not known. */
-            const char *without = r.code == 3 && there ? "train. voice.manner" : NULL;
+            const char *without = judge_end(&ends, &r, kinds[k], fault, folder);
             run_free(&r);
             train_to_end(c, folder, 12, 2, NULL, 0);
             compare_checkpoints(step_file(whole, 12), step_file(folder, 12), without);
         }
         print_message("%s, 1 of %ld calls, %d times: %d unharmed, %d a checkpoint lost and gone on, %d ended "
-                      "with 3 (%d with the "
-                      "last one there); "
-                      "resumed to the same bits\n",
-                      kinds[k], total, tries, well, went_on, failed + lost, lost);
+                      "with 3 (%d with the last one there); resumed to the same bits\n",
+                      kinds[k], total, tries, ends.well, ends.went_on, ends.failed + ends.lost, ends.lost);
     }
     buf_free(&text);
 }

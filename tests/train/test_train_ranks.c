@@ -318,6 +318,56 @@ static void test_other_ranks(void **state)
 
 /* ---- faults ---- */
 
+/* Waits until a run that began at step `before` has saved step `until`; no more than a minute. */
+static void wait_for_step(Job *j, const char *folder, long log_from, int64_t before, int64_t until)
+{
+    for (double end = clock_now() + 60; newest_step(folder, log_from) < until && clock_now() < end;)
+        clock_sleep(0.01);
+    if (newest_step(folder, log_from) >= until)
+        return;
+    for (int r = 0; r < j->count; r++)
+        kill(j->ranks[r].pid, SIGKILL);
+    job_wait(j, 30);
+    fail_msg("the run did not go on from step %lld: %s", (long long)before,
+             (const char *)j->ranks[0].stderr_text.data);
+}
+
+/* Kills or freezes a rank; returns the seconds until all others had ended. */
+static double disturb_rank(Job *j, int one, int freezes)
+{
+    const double at = clock_now();
+    kill(j->ranks[one].pid, freezes ? SIGSTOP : SIGKILL);
+    for (int r = 0; r < j->count; r++)
+        if (!freezes || r != one)
+            run_wait(&j->ranks[r], 30);
+    const double took = clock_now() - at;
+    if (freezes) {
+        kill(j->ranks[one].pid, SIGCONT);
+        run_wait(&j->ranks[one], 30);
+    }
+    return took;
+}
+
+/* All others have ended with 3; how many of them said a sentence, which has to name that rank. */
+static int sentences_about(const Job *j, int one)
+{
+    char name[40];
+    int sentences = 0;
+    snprintf(name, sizeof name, "rank %d on ", one);
+    for (int r = 0; r < j->count; r++) {
+        if (r == one)
+            continue;
+        const char *said = strstr((const char *)j->ranks[r].stderr_text.data, "error: ");
+        sentences += said != NULL;
+        if (said && !strstr(said, name))
+            fail_msg("%s does not name rank %d", said, one);
+        if (j->ranks[r].code != 3)
+            fail_msg("rank %d ended with %d: %s", r, j->ranks[r].code,
+                     (const char *)j->ranks[r].stderr_text.data);
+    }
+    return sentences;
+}
+
 /* One rank is killed or frozen at a random moment: all end soon, one sentence names it, and the next start
  * goes on. */
 static void test_faults(void **state)
@@ -334,48 +384,15 @@ static void test_faults(void **state)
     make_voice_corpus(c);
     for (int i = 0; i < faults; i++) {
         Job j;
-        char name[40];
         const long from = log_bytes(folder);
         const int64_t before = check_folder(folder);
         job_start(&j, 2 + (int)rng_below(&rng, 3), c, folder, steps, 2, every_step, NULL, -1, NULL);
-        const int64_t until = before + 1 + (int64_t)rng_below(&rng, 6);
-        for (double end = clock_now() + 60; newest_step(folder, from) < until && clock_now() < end;)
-            clock_sleep(0.01);
-        const int64_t now = newest_step(folder, from);
-        if (now < until) {
-            for (int r = 0; r < j.count; r++)
-                kill(j.ranks[r].pid, SIGKILL);
-            job_wait(&j, 30);
-            fail_msg("fault %d: the run did not go on from step %lld: %s", i, (long long)before,
-                     (const char *)j.ranks[0].stderr_text.data);
-        }
+        wait_for_step(&j, folder, from, before, before + 1 + (int64_t)rng_below(&rng, 6));
         resumed++;
         const int one = (int)rng_below(&rng, (uint64_t)j.count), freezes = i % 2;
-        const double at = clock_now();
-        kill(j.ranks[one].pid, freezes ? SIGSTOP : SIGKILL);
-        const char *said = NULL;
-        for (int r = 0; r < j.count; r++)
-            if (!freezes || r != one)
-                run_wait(&j.ranks[r], 30);
-        const double took = clock_now() - at;
+        const double took = disturb_rank(&j, one, freezes);
         longest = fmax(longest, took);
-        if (freezes) {
-            kill(j.ranks[one].pid, SIGCONT);
-            run_wait(&j.ranks[one], 30);
-        }
-        snprintf(name, sizeof name, "rank %d on ", one);
-        int sentences = 0;
-        for (int r = 0; r < j.count; r++) {
-            if (r == one)
-                continue;
-            said = strstr((const char *)j.ranks[r].stderr_text.data, "error: ");
-            sentences += said != NULL;
-            if (said && !strstr(said, name))
-                fail_msg("fault %d: %s does not name rank %d", i, said, one);
-            if (j.ranks[r].code != 3)
-                fail_msg("fault %d: rank %d ended with %d: %s", i, r, j.ranks[r].code,
-                         (const char *)j.ranks[r].stderr_text.data);
-        }
+        const int sentences = sentences_about(&j, one);
         if (sentences != 1 || took > END_SECONDS)
             fail_msg("seed %llu, fault %d (%s of rank %d of %d): %d sentences after %.1f s",
                      (unsigned long long)seed, i, freezes ? "stop" : "kill", one, j.count, sentences, took);

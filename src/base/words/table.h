@@ -4,5 +4,6 @@
 #include "base/words/pipeline.h"
 #include "base/words/ranks.h"
 #include "base/words/report.h"
+#include "base/words/runs.h"
 #include "base/words/sections.h"
 #include "base/words/voice.h"

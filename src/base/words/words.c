@@ -1,6 +1,7 @@
 /* words.c - see words.h. */
 #include "base/words/words.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,6 +225,17 @@ static int columns_of(const char *s)
 
 void words_column(Buf *b, const char *s, int columns)
 {
-    const int gap = columns - columns_of(s);
-    buf_printf(b, "%s%*s", s, gap > 0 ? gap : 0, "");
+    const int gap = abs(columns) - columns_of(s), left = columns < 0 && gap > 0 ? gap : 0;
+    buf_printf(b, "%*s%s%*s", left, "", s, gap > left ? gap - left : 0, "");
+}
+
+void words_duration(char *out, size_t cap, double seconds)
+{
+    const long s = seconds > 0 ? (long)(fmin(seconds, 1e15) + 0.5) : 0; /* NaN too */
+    if (s >= 3600)
+        say(out, cap, SAY_HOURS_MINUTES, s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        say(out, cap, SAY_MINUTES_SECONDS, s / 60, s % 60);
+    else
+        say(out, cap, SAY_ONLY_SECONDS, s);
 }

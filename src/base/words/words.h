@@ -69,7 +69,11 @@ void words_to_buf(Buf *b, Word w, ...);
 /* 1: there are letters of Arabic script in it (U+0600 to U+06FF). */
 int words_are_persian(const char *s);
 
-/* Pads s with blanks to so many columns; isolates and joiners take none. */
+/* "1 h 05 min", "5 min 00 s", "2 s". */
+void words_duration(char *out, size_t cap, double seconds);
+
+/* Pads s with blanks to so many columns, a negative number of them: from the left; isolates and joiners take
+ * none. */
 void words_column(Buf *b, const char *s, int columns);
 
 #endif

@@ -64,11 +64,11 @@ typedef struct Compare {
  * loss; NaN: the lowest that both reach. The records must outlive c. ERR_DATA if a log has no step;
  * ERR_NOMEM. */
 int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t skip, double target, Err *err);
-const char *compare_row_title(CompareRow row); /* "step time" */
+void compare_row_title(char *out, size_t cap, CompareRow row, double target); /* "step time" */
 /* A value of a row for people: "41.2 ms", "1 200 clips/s", "-". */
 void compare_row_value(char *out, size_t cap, CompareRow row, double v);
 /* "12 % lower (95 % sure: 10 to 14 %)", "no difference that can be told (3 % lower to 1 % higher)". */
-void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison *r);
+void compare_row_change(char *out, size_t cap, const Comparison *r);
 /* One sentence: "B is 12 % faster than A (95 % sure: 10 to 14 %)." */
 void compare_verdict(char *out, size_t cap, const Compare *c);
 /* Sentences about what makes the comparison weaker than it looks: a run that ended within its warm-up, or

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/progress.h"
+#include "base/words/words.h"
 #include "diag/report/compare.h"
 #include "picture/chart.h"
 #include "picture/svg.h"
@@ -17,23 +17,35 @@ typedef enum { UNIT_MS, UNIT_CLIPS, UNIT_FRAMES, UNIT_SHARE, UNIT_BYTES, UNIT_LO
 
 /* Name in JSON, title, unit. */
 static const struct {
-    const char *name, *title;
+    const char *name;
+    Word title;
     Unit unit;
 } rows[COMPARE_COUNT] = {
-    [COMPARE_STEP] = {"step_ms", "step time", UNIT_MS},
-    [COMPARE_THROUGHPUT] = {"clips_per_s", "throughput", UNIT_CLIPS},
-    [COMPARE_FRAMES] = {"frames_per_s", "frames", UNIT_FRAMES},
-    [COMPARE_SPREAD] = {"variation", "variation of step times", UNIT_SHARE},
-    [COMPARE_WAIT] = {"wait_share", "waiting for data", UNIT_SHARE},
-    [COMPARE_BUSY] = {"busy_share", "model device busy", UNIT_SHARE},
-    [COMPARE_UTILISATION] = {"gpu_utilisation", "GPU utilisation", UNIT_SHARE},
-    [COMPARE_PADDING] = {"padding_share", "padding", UNIT_SHARE},
-    [COMPARE_MEMORY] = {"model_bytes", "memory on the model device", UNIT_BYTES},
-    [COMPARE_LOSS] = {"loss", "loss at the end", UNIT_LOSS},
-    [COMPARE_TIME_TO_LOSS] = {"seconds_to_loss", "time to the loss", UNIT_SECONDS},
+    [COMPARE_STEP] = {"step_ms", SAY_CMP_STEP, UNIT_MS},
+    [COMPARE_THROUGHPUT] = {"clips_per_s", SAY_CMP_THROUGHPUT, UNIT_CLIPS},
+    [COMPARE_FRAMES] = {"frames_per_s", SAY_CMP_FRAMES, UNIT_FRAMES},
+    [COMPARE_SPREAD] = {"variation", SAY_CMP_SPREAD, UNIT_SHARE},
+    [COMPARE_WAIT] = {"wait_share", SAY_CMP_WAIT, UNIT_SHARE},
+    [COMPARE_BUSY] = {"busy_share", SAY_CMP_BUSY, UNIT_SHARE},
+    [COMPARE_UTILISATION] = {"gpu_utilisation", SAY_CMP_UTILISATION, UNIT_SHARE},
+    [COMPARE_PADDING] = {"padding_share", SAY_CMP_PADDING, UNIT_SHARE},
+    [COMPARE_MEMORY] = {"model_bytes", SAY_CMP_MEMORY, UNIT_BYTES},
+    [COMPARE_LOSS] = {"loss", SAY_CMP_LOSS, UNIT_LOSS},
+    [COMPARE_TIME_TO_LOSS] = {"seconds_to_loss", SAY_CMP_TIME_TO_LOSS, UNIT_SECONDS},
 };
 
-const char *compare_row_title(CompareRow row) { return rows[row].title; }
+/* What a ratio is called: above 1, from 2 on, below 1. */
+typedef struct RatioWords {
+    Word up, times, down;
+} RatioWords;
+
+static const RatioWords height = {SAY_CMP_HIGHER, SAY_CMP_TIMES_HIGH, SAY_CMP_LOWER},
+                        speed_of_b = {SAY_CMP_FASTER, SAY_CMP_TIMES_FAST, SAY_CMP_SLOWER};
+
+void compare_row_title(char *out, size_t cap, CompareRow row, double target)
+{
+    words_write(out, cap, rows[row].title, target);
+}
 
 /* As people read it; "-" for what was not measured. */
 void compare_row_value(char *out, size_t cap, CompareRow row, double v)
@@ -45,85 +57,86 @@ void compare_row_value(char *out, size_t cap, CompareRow row, double v)
     }
     switch (rows[row].unit) {
     case UNIT_MS:
-        snprintf(out, cap, "%.*f ms", v < 99.95 ? 2 : 1, v);
+        say(out, cap, SAY_CMP_MS, v < 99.95 ? 2 : 1, v);
         break;
     case UNIT_CLIPS:
+        svg_number(s, v);
+        say(out, cap, SAY_CMP_CLIPS, s);
+        break;
     case UNIT_FRAMES:
         svg_number(s, v);
-        snprintf(out, cap, "%s %s/s", s, rows[row].unit == UNIT_CLIPS ? "clips" : "frames");
+        say(out, cap, SAY_CMP_FRAMES_S, s);
         break;
     case UNIT_SHARE:
-        snprintf(out, cap, "%.1f %%", 100 * v);
+        say(out, cap, SAY_PERCENT_1, 100 * v);
         break;
     case UNIT_BYTES:
-        snprintf(out, cap, "%.*f %s", v < 1e9 ? 0 : 2, v < 1e9 ? v / 1e6 : v / 1e9, v < 1e9 ? "MB" : "GB");
+        if (v < 1e9)
+            say(out, cap, SAY_CMP_MB, v / 1e6);
+        else
+            say(out, cap, SAY_CMP_GB, v / 1e9);
         break;
     case UNIT_LOSS:
         snprintf(out, cap, "%.4f", v);
         break;
     case UNIT_SECONDS:
-        progress_format_seconds(out, cap, v);
+        words_duration(out, cap, v);
         break;
     }
 }
 
-/* A ratio in words. "12 % lower", "2.4 times as high"; up and down: "higher", "lower". */
-static void ratio_words(char *out, size_t cap, double ratio, const char *up, const char *times,
-                        const char *down)
+/* A ratio in words: "12 % lower", "2.4 times as high". */
+static void ratio_words(char *out, size_t cap, double ratio, const RatioWords *w)
 {
     double percent = fabs(ratio - 1) * 100;
     if (ratio >= 2)
-        snprintf(out, cap, "%.3g times as %s", ratio, times);
+        words_write(out, cap, w->times, ratio);
     else
-        snprintf(out, cap, "%.*f %% %s", percent < 9.95 ? 1 : 0, percent, ratio >= 1 ? up : down);
+        words_write(out, cap, ratio >= 1 ? w->up : w->down, percent < 9.95 ? 1 : 0, percent);
 }
 
 /* The interval of a change that is sure: "10 to 14 %", the smaller number first. */
 static void interval_words(char *out, size_t cap, double low, double high)
 {
     if (low >= 2) {
-        snprintf(out, cap, "%.3g to %.3g times", low, high);
+        say(out, cap, SAY_CMP_FROM_TO_TIMES, low, high);
         return;
     }
     double a = fabs(low - 1) * 100, b = fabs(high - 1) * 100, least = fmin(a, b), most = fmax(a, b);
     int decimals = most - least < 0.05 ? 2 : least < 9.95 || most - least < 1 ? 1 : 0;
-    snprintf(out, cap, "%.*f to %.*f %%", decimals, least, decimals, most);
+    say(out, cap, SAY_CMP_FROM_TO, decimals, least, decimals, most);
 }
 
 /* A change without an interval is told as it is; one that is not sure is not told as a change. */
-static void ratio_change(char *out, size_t cap, const Comparison *r, const char *up, const char *times,
-                         const char *down)
+static void ratio_change(char *out, size_t cap, const Comparison *r)
 {
-    char change[64], low[64], high[64];
-    ratio_words(change, sizeof change, r->change, up, times, down);
+    char change[128], low[128], high[128];
+    ratio_words(change, sizeof change, r->change, &height);
     if (!isfinite(r->low)) {
-        snprintf(out, cap, "%s", fabs(r->change - 1) < 0.0005 ? "the same" : change);
+        snprintf(out, cap, "%s", fabs(r->change - 1) < 0.0005 ? word(SAY_CMP_SAME) : change);
     } else if (r->sure) {
         interval_words(low, sizeof low, r->low, r->high);
-        snprintf(out, cap, "%s (95 %% sure: %s)", change, low);
+        say(out, cap, SAY_CMP_SURE, change, low);
     } else {
-        ratio_words(low, sizeof low, r->low, up, times, down);
-        ratio_words(high, sizeof high, r->high, up, times, down);
-        snprintf(out, cap, "no difference that can be told (95 %% sure: between %s and %s)", low, high);
+        ratio_words(low, sizeof low, r->low, &height);
+        ratio_words(high, sizeof high, r->high, &height);
+        say(out, cap, SAY_CMP_UNSURE, low, high);
     }
 }
 
 /* Shares differ by points, everything else by a factor. */
-void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison *r)
+void compare_row_change(char *out, size_t cap, const Comparison *r)
 {
-    if (!isfinite(r->change)) {
+    if (!isfinite(r->change))
         out[0] = 0;
-    } else if (r->what != COMPARE_DIFFERENCE) {
-        ratio_change(out, cap, r, "higher", "high", "lower");
-    } else if (!isfinite(r->low)) {
-        snprintf(out, cap, "%+.1f points", 100 * r->change);
-    } else if (r->sure) {
-        snprintf(out, cap, "%+.1f points (95 %% sure: %+.1f to %+.1f)", 100 * r->change, 100 * r->low,
-                 100 * r->high);
-    } else {
-        snprintf(out, cap, "no difference that can be told (95 %% sure: %+.1f to %+.1f points)", 100 * r->low,
-                 100 * r->high);
-    }
+    else if (r->what != COMPARE_DIFFERENCE)
+        ratio_change(out, cap, r);
+    else if (!isfinite(r->low))
+        say(out, cap, SAY_CMP_POINTS, 100 * r->change);
+    else if (r->sure)
+        say(out, cap, SAY_CMP_POINTS_SURE, 100 * r->change, 100 * r->low, 100 * r->high);
+    else
+        say(out, cap, SAY_CMP_POINTS_UNSURE, 100 * r->low, 100 * r->high);
 }
 
 /* One sentence: faster, slower, or not to be told apart. */
@@ -138,23 +151,19 @@ void compare_verdict(char *out, size_t cap, const Compare *c)
         speed.low = 1 / s->high;
         speed.high = 1 / s->low;
         speed.sure = -s->sure;
-        in = ", in steps";
+        in = word(SAY_CMP_IN_STEPS);
     }
-    char change[64], low[100], high[64];
-    ratio_words(change, sizeof change, speed.change, "faster", "fast", "slower");
-    const char *than = speed.change >= 2 ? "as" : "than";
+    char change[128], low[128], high[128];
+    ratio_words(change, sizeof change, speed.change, &speed_of_b);
     if (!isfinite(speed.low)) {
-        snprintf(out, cap, "B is %s %s A%s, but the logs hold too few steps to be sure of it.", change, than,
-                 in);
+        say(out, cap, SAY_CMP_FEW_STEPS, change, in);
     } else if (speed.sure) {
         interval_words(low, sizeof low, speed.low, speed.high);
-        snprintf(out, cap, "B is %s %s A%s (95 %% sure: %s).", change, than, in, low);
+        say(out, cap, SAY_CMP_VERDICT, change, in, low);
     } else {
-        ratio_words(low, sizeof low, speed.low, "faster", "fast", "slower");
-        ratio_words(high, sizeof high, speed.high, "faster", "fast", "slower");
-        snprintf(out, cap,
-                 "No difference in speed can be told%s: B is between %s and %s than A (95 %% sure).", in, low,
-                 high);
+        ratio_words(low, sizeof low, speed.low, &height);
+        ratio_words(high, sizeof high, speed.high, &height);
+        say(out, cap, SAY_CMP_NO_VERDICT, in, low, high);
     }
 }
 
@@ -214,21 +223,16 @@ json_t *compare_notes(const Compare *c)
     json_t *list = json_array();
     for (int k = 0; k < 2; k++) {
         const RunRecord *r = k ? c->b : c->a;
-        char text[200];
+        char text[500];
         run_record_setting(r, "warmup_steps", text, sizeof text);
         long long warmup = strtoll(text, NULL, 10),
                   last = r->line_count ? r->lines[r->line_count - 1].step : 0;
         if (warmup > 0 && last < warmup) {
-            snprintf(text, sizeof text,
-                     "%c ended at step %lld, within its warm-up of %lld steps: the learning rate was still "
-                     "rising, and its loss says little.",
-                     'A' + k, last, warmup);
+            say(text, sizeof text, SAY_CMP_WARMUP, k ? "B" : "A", last, warmup);
             json_array_append_new(list, json_string(text));
         }
         if (r->time_from) {
-            snprintf(text, sizeof text,
-                     "%c went on with batches of another size: the %zu batch times before that are left out.",
-                     'A' + k, r->time_from);
+            say(text, sizeof text, SAY_CMP_OTHER_BATCHES, k ? "B" : "A", r->time_from);
             json_array_append_new(list, json_string(text));
         }
     }
@@ -238,7 +242,7 @@ json_t *compare_notes(const Compare *c)
 /* A key for each row. */
 json_t *compare_json(const Compare *c)
 {
-    char verdict[500];
+    char verdict[700];
     compare_verdict(verdict, sizeof verdict, c);
     json_t *o = json_pack("{s:s, s:s, s:o, s:o, s:[I, I], s:o, s:[I, I], s:o}", "verdict", verdict, "faster",
                           c->verdict_sure > 0   ? "b"
@@ -290,10 +294,11 @@ static json_t *compare_charts(const Compare *c)
     for (int k = 0; k < 2; k++)
         json_array_append_new(
             list, two(k ? "histogram" : "step_times", k ? "histogram" : "line",
-                      k ? "How long a batch takes" : "Batch times", k ? "ms" : "batch", k ? "batches" : "ms",
+                      word(k ? SAY_CMP_CHART_HOW_LONG : SAY_CMP_CHART_TIMES),
+                      k ? word(SAY_MS) : word(SAY_BATCH), k ? word(SAY_BATCHES) : word(SAY_MS),
                       json_pack("{s:s, s:o}", "name", "A", "y", numbers(a->times, a->time_count)),
                       json_pack("{s:s, s:o}", "name", "B", "y", numbers(b->times, b->time_count))));
-    json_array_append_new(list, two("loss", "line", "Loss over the time of training", "s", "",
+    json_array_append_new(list, two("loss", "line", word(SAY_CMP_CHART_LOSS), word(SAY_SECONDS), "",
                                     loss_series("A", a), loss_series("B", b)));
     return list;
 }
@@ -308,7 +313,7 @@ static json_t *row(const char *name, const char *value, const char *status, cons
 json_t *compare_report(const Compare *c)
 {
     /* Rows that neither run has are left out. */
-    char verdict[500], date[64] = "", line[600], va[64], vb[64], note[300], title[96];
+    char verdict[700], date[64] = "", line[600], va[128], vb[128], note[500], title[160];
     time_t now = time(NULL);
     struct tm tm;
     if (localtime_r(&now, &tm))
@@ -321,9 +326,9 @@ json_t *compare_report(const Compare *c)
             continue;
         compare_row_value(va, sizeof va, i, r->a);
         compare_row_value(vb, sizeof vb, i, r->b);
-        compare_row_change(note, sizeof note, i, r);
-        snprintf(line, sizeof line, "A %s, B %s", va, vb);
-        snprintf(title, sizeof title, i == COMPARE_TIME_TO_LOSS ? "%s %.4g" : "%s", rows[i].title, c->target);
+        compare_row_change(note, sizeof note, r);
+        say(line, sizeof line, SAY_CMP_BOTH, va, vb);
+        compare_row_title(title, sizeof title, i, c->target);
         json_array_append_new(measures, row(title, line, "info", note));
     }
     json_array_append_new(settings, row("A", c->name_a, "info", ""));
@@ -331,24 +336,19 @@ json_t *compare_report(const Compare *c)
     size_t k;
     json_array_foreach(differ, k, v)
     {
-        snprintf(line, sizeof line, "A %s, B %s", json_string_value(json_object_get(v, "a")),
-                 json_string_value(json_object_get(v, "b")));
+        say(line, sizeof line, SAY_CMP_BOTH, json_string_value(json_object_get(v, "a")),
+            json_string_value(json_object_get(v, "b")));
         json_array_append_new(settings, row(json_string_value(json_object_get(v, "key")), line, "info", ""));
     }
     json_decref(differ);
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:[s, s], s:[{s:s, s:s, s:o}, {s:s, s:s, s:o}], s:o}", "title",
-        "Two runs compared", "date", date, "verdict", verdict, "verdict_status",
-        c->verdict_sure > 0   ? "good"
-        : c->verdict_sure < 0 ? "bad"
-                              : "info",
-        "evidence",
-        "Intervals come from a bootstrap over pieces of consecutive steps; the first steps of each run are "
-        "left out.",
-        "Memory, loss and the time to a loss are single values from each run; their difference may be "
-        "chance.",
-        "sections", "name", "measures", "title", "Measures", "rows", measures, "name", "runs", "title",
-        "Runs and settings that differ", "rows", settings, "charts", compare_charts(c));
+    return json_pack("{s:s, s:s, s:s, s:s, s:[s, s], s:[{s:s, s:s, s:o}, {s:s, s:s, s:o}], s:o}", "title",
+                     word(SAY_CMP_TITLE), "date", date, "verdict", verdict, "verdict_status",
+                     c->verdict_sure > 0   ? "good"
+                     : c->verdict_sure < 0 ? "bad"
+                                           : "info",
+                     "evidence", word(SAY_CMP_BOOTSTRAP), word(SAY_CMP_ONCE), "sections", "name", "measures",
+                     "title", word(SAY_CMP_MEASURES), "rows", measures, "name", "runs", "title",
+                     word(SAY_CMP_RUNS), "rows", settings, "charts", compare_charts(c));
 }
 
 int compare_picture(const Compare *c, const char *path, Err *err)

@@ -7,15 +7,21 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/plural.h"
-#include "base/progress.h"
 #include "base/stats.h"
 #include "base/utf8.h"
+#include "base/words/words.h"
 #include "picture/svg.h"
 #include "train/log/run_log.h"
 
 #define SPARK 40         /* columns of a sparkline */
 #define RECENT_TIMES 400 /* batch times in view */
+
+/* A part of a line: two blanks keep it from what stands before. */
+#define add_part(line, id, ...) \
+    do { \
+        buf_str(line, "  "); \
+        buf_say(line, id, ##__VA_ARGS__); \
+    } while (0)
 
 /* Each column is the highest of its values: a spike must not vanish between two others. */
 void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, double low, double high)
@@ -86,26 +92,47 @@ static double time_left(const RunRecord *r)
     return fmax(0, (double)(r->total_steps - l->step)) * ms / 1e3;
 }
 
+/* As people read what a run does now (report_phase). */
+static const char *phase_word(const char *phase)
+{
+    static const struct {
+        const char *phase;
+        Word shown;
+    } phases[] = {
+        {"", SAY_VIEW_RUNNING},       {"training", SAY_VIEW_RUNNING},      {"preparing", SAY_VIEW_PREPARING},
+        {"warm-up", SAY_VIEW_WARMUP}, {"validating", SAY_VIEW_VALIDATING}, {"listening", SAY_VIEW_LISTENING}};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        if (strcmp(phase, phases[i].phase) == 0)
+            return word(phases[i].shown);
+    return phase;
+}
+
 /* The state in words, with how long ago the last line was written. */
 static void state_words(char *out, size_t cap, const MonitorView *v)
 {
     char age[64] = "";
-    const char *phase = v->run->voice.phase;
-    if (isfinite(v->age))
-        progress_format_seconds(age, sizeof age, v->age);
+    const char *now = phase_word(v->run->voice.phase);
+    const int known = isfinite(v->age);
+    if (known)
+        words_duration(age, sizeof age, v->age);
     switch (monitor_view_state(v)) {
     case VIEW_ENDED:
-        snprintf(out, cap, "ended%s%s%s", age[0] ? ", " : "", age, age[0] ? " ago" : "");
+        if (known)
+            say(out, cap, SAY_VIEW_ENDED_AGO, age);
+        else
+            say(out, cap, SAY_VIEW_ENDED);
         break;
     case VIEW_SILENT:
-        snprintf(out, cap, "no new line for %s: stopped, or stuck", age);
+        say(out, cap, SAY_VIEW_SILENT, age);
         break;
     case VIEW_EMPTY:
-        snprintf(out, cap, "no step yet");
+        say(out, cap, SAY_VIEW_EMPTY);
         break;
     case VIEW_RUNNING:
-        snprintf(out, cap, "%s%s%s%s", phase[0] && strcmp(phase, "training") != 0 ? phase : "running",
-                 age[0] ? ", last line " : "", age, age[0] ? " ago" : "");
+        if (known)
+            say(out, cap, SAY_VIEW_LAST_LINE, now, age);
+        else
+            snprintf(out, cap, "%s", now);
         break;
     }
 }
@@ -136,11 +163,14 @@ static size_t recent(double *out, size_t cap, const RunRecord *r, size_t member)
 }
 
 /* A share in percent, where it is known. */
-static void share(Buf *line, const char *name, double v)
+static void share(Buf *line, Word name, double v)
 {
     if (isfinite(v))
-        buf_printf(line, "  %s %.1f %%", name, 100 * v);
+        add_part(line, SAY_VIEW_SHARE, word(name), 100 * v);
 }
+
+/* What a line is about, before it. */
+static void label(Buf *line, Word name) { words_column(line, word(name), 9); }
 
 /* A loss that is not finite is written as null. */
 static void loss_words(char *out, size_t cap, double loss)
@@ -148,7 +178,7 @@ static void loss_words(char *out, size_t cap, double loss)
     if (isfinite(loss))
         snprintf(out, cap, "%.4f", loss);
     else
-        snprintf(out, cap, "not a number");
+        say(out, cap, SAY_VIEW_NOT_A_NUMBER);
 }
 
 /* The newest validation. */
@@ -156,7 +186,7 @@ static void validation_words(Buf *line, const RunPoint *p)
 {
     char loss[32];
     loss_words(loss, sizeof loss, p->loss);
-    buf_printf(line, "  validation %s at step %lld", loss, (long long)p->step);
+    add_part(line, SAY_VIEW_VALIDATION, loss, (long long)p->step);
 }
 
 /* "12 000". */
@@ -175,24 +205,25 @@ static void whole(char out[32], int64_t n)
 /* A bar where the last step is known. */
 static void progress_line(Buf *line, const RunRecord *r)
 {
-    char a[32], b[32], left[64];
+    char a[32], b[32], left[64], bar[30 * 4] = " [";
     const RunLine *l = last_line(r);
     double step = l ? (double)l->step : 0, left_s = time_left(r);
     whole(a, l ? l->step : 0);
-    buf_printf(line, "step     %s", a);
+    label(line, SAY_VIEW_STEP);
+    buf_str(line, a);
     if (r->total_steps <= 0)
         return;
     /* A budget in minutes may end a run before its last step. */
     double part = fmin(1, step / (double)r->total_steps);
     int full = (int)(part * 30);
     whole(b, r->total_steps);
-    buf_printf(line, " of %s  [", b);
     for (int i = 0; i < 30; i++)
-        buf_str(line, i < full ? "█" : "·");
-    buf_printf(line, "] %.0f %%", 100 * part);
+        strcat(bar, i < full ? "█" : "·");
+    strcat(bar, "]");
+    buf_say(line, SAY_VIEW_OF_STEPS, b, bar, 100 * part);
     if (left_s > 0) {
-        progress_format_seconds(left, sizeof left, left_s);
-        buf_printf(line, "  %s left", left);
+        words_duration(left, sizeof left, left_s);
+        add_part(line, SAY_VIEW_LEFT, left);
     }
 }
 
@@ -203,9 +234,11 @@ static void times_line(Buf *line, const RunRecord *r)
     if (!s.n)
         return;
     size_t from = r->time_count > RECENT_TIMES ? r->time_count - RECENT_TIMES : 0;
-    buf_printf(line, "batch    %.2f ms ±%.1f %%  ", s.mean, 100 * stats_std(&s) / s.mean);
+    label(line, SAY_VIEW_BATCH);
+    buf_say(line, SAY_VIEW_TIMES, s.mean, 100 * stats_std(&s) / s.mean);
+    buf_str(line, "  ");
     monitor_view_sparkline(line, r->times + from, r->time_count - from, SPARK, 0, (double)NAN);
-    buf_printf(line, "  %.1f to %.1f ms", s.min, s.max);
+    add_part(line, SAY_VIEW_TIMES_RANGE, s.min, s.max);
 }
 
 /* The newest sample; the picture is its utilisation lately. */
@@ -225,13 +258,13 @@ static void gpu_line(Buf *line, const MonitorView *v, int k)
         monitor_view_sparkline(line, y, (size_t)n, 24, 0, 100);
     }
     if (isfinite(now[MONITOR_MEMORY]))
-        buf_printf(line, "  %.1f of %.1f GB", (double)now[MONITOR_MEMORY] / 1e9, s->memory_total / 1e9);
+        add_part(line, SAY_VIEW_OF_GB, (double)now[MONITOR_MEMORY] / 1e9, s->memory_total / 1e9);
     if (isfinite(now[MONITOR_POWER]))
-        buf_printf(line, "  %.0f W", (double)now[MONITOR_POWER]);
+        add_part(line, SAY_VIEW_WATTS, (double)now[MONITOR_POWER]);
     if (isfinite(now[MONITOR_CLOCK]))
-        buf_printf(line, "  %.0f MHz", (double)now[MONITOR_CLOCK]);
+        add_part(line, SAY_VIEW_MHZ, (double)now[MONITOR_CLOCK]);
     if (isfinite(now[MONITOR_TEMPERATURE]))
-        buf_printf(line, "  %.0f °C", (double)now[MONITOR_TEMPERATURE]);
+        add_part(line, SAY_VIEW_DEGREES, (double)now[MONITOR_TEMPERATURE]);
 }
 
 /* Whether NVML measures anything. */
@@ -249,17 +282,20 @@ static void voice_lines(Buf *out, Buf *line, const MonitorView *v)
     const RunVoice *voice = &v->run->voice;
     char sounds[500];
     run_voice_sentence(voice, sounds, sizeof sounds);
-    if (sounds[0])
-        buf_printf(line, "sounds   %s", sounds);
+    if (sounds[0]) {
+        label(line, SAY_VIEW_SOUNDS);
+        buf_str(line, sounds);
+    }
     add_line(out, line, v);
     if (!v->run->start || strcmp(voice->network, "vocoder") == 0)
         return;
+    label(line, SAY_VIEW_WORDS);
     if (isfinite(voice->words_wrong))
-        buf_printf(line, "words    %.0f %% wrong", 100 * voice->words_wrong);
+        buf_say(line, SAY_VIEW_WRONG, 100 * voice->words_wrong);
     else
-        buf_str(line, "words    not measured");
+        buf_str(line, word(SAY_NOT_MEASURED));
     if (voice->recordings.words)
-        buf_printf(line, ", %.0f %% in the recordings", 100 * voice->recordings.share);
+        buf_say(line, SAY_VIEW_WRONG_IN_RECORDINGS, 100 * voice->recordings.share);
     add_line(out, line, v);
 }
 
@@ -271,7 +307,8 @@ static void newest_lines(Buf *out, Buf *line, const MonitorView *v, const RunLin
     double y[200];
     size_t n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, loss));
     loss_words(state, sizeof state, l->loss);
-    buf_printf(line, "loss     %s  ", state);
+    label(line, SAY_VIEW_LOSS);
+    buf_printf(line, "%s  ", state);
     monitor_view_sparkline(line, y, n, SPARK, (double)NAN, (double)NAN);
     if (r->validation_count)
         validation_words(line, &r->validation[r->validation_count - 1]);
@@ -280,28 +317,37 @@ static void newest_lines(Buf *out, Buf *line, const MonitorView *v, const RunLin
     add_line(out, line, v);
     svg_number(s, l->utterances_per_s);
     svg_number(t, l->frames_per_s);
-    if (isfinite(l->utterances_per_s))
-        buf_printf(line, "speed    %s clips/s  %s frames/s", s, t);
+    if (isfinite(l->utterances_per_s)) {
+        label(line, SAY_VIEW_SPEED);
+        buf_say(line, SAY_CMP_CLIPS, s);
+        add_part(line, SAY_CMP_FRAMES_S, t);
+    }
     add_line(out, line, v);
     if (isfinite(l->wait_share)) {
         n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, wait_share));
-        buf_printf(line, "waits    %.1f %%  ", 100 * l->wait_share);
+        label(line, SAY_VIEW_WAITS);
+        buf_say(line, SAY_PERCENT_1, 100 * l->wait_share);
+        buf_str(line, "  ");
         monitor_view_sparkline(line, y, n, SPARK, 0, 0.3);
-        share(line, "busy", l->busy_share);
-        share(line, "padding", l->padding_share);
+        share(line, SAY_VIEW_BUSY, l->busy_share);
+        share(line, SAY_VIEW_PADDING, l->padding_share);
     }
     add_line(out, line, v);
     if (isfinite(l->queue_ready)) {
         n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, queue_ready));
-        buf_printf(line, "queue    %.1f ", l->queue_ready);
+        label(line, SAY_VIEW_QUEUE);
         if (isfinite(l->queue_slots))
-            buf_printf(line, "of %.0f ", l->queue_slots);
-        buf_str(line, "batches ready  ");
+            buf_say(line, SAY_VIEW_READY_OF, l->queue_ready, l->queue_slots);
+        else
+            buf_say(line, SAY_VIEW_READY, l->queue_ready);
+        buf_str(line, "  ");
         monitor_view_sparkline(line, y, n, SPARK, 0, l->queue_slots);
     }
     add_line(out, line, v);
-    if (isfinite(l->model_bytes))
-        buf_printf(line, "memory   %.2f GB on the model device", l->model_bytes / 1e9);
+    if (isfinite(l->model_bytes)) {
+        label(line, SAY_VIEW_MEMORY);
+        buf_say(line, SAY_VIEW_ON_MODEL, l->model_bytes / 1e9);
+    }
     add_line(out, line, v);
 }
 
@@ -323,9 +369,14 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
         run_record_setting(r, "batch_size", setting[1], sizeof setting[1]);
         run_record_setting(r, "model_gpu", setting[2], sizeof setting[2]);
         run_record_setting(r, "data_gpu", setting[3], sizeof setting[3]);
-        buf_printf(&line, "run     %s%s%s%s%s%s%s%s", setting[0][0] ? " " : "", setting[0],
-                   setting[1][0] ? "  batches of " : "", setting[1], setting[2][0] ? "  model on " : "",
-                   setting[2], setting[3][0] ? "  data on " : "", setting[3]);
+        label(&line, SAY_VIEW_RUN);
+        buf_str(&line, setting[0]);
+        if (setting[1][0])
+            add_part(&line, SAY_VIEW_BATCHES_OF, setting[1]);
+        if (setting[2][0])
+            add_part(&line, SAY_VIEW_MODEL_ON, setting[2]);
+        if (setting[3][0])
+            add_part(&line, SAY_VIEW_DATA_ON, setting[3]);
         add_line(out, &line, v);
     }
     progress_line(&line, r);
@@ -338,16 +389,21 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
     }
     /* Said once, not shown as zero. */
     if (v->wants_gpu && !any_gpu(v)) {
-        buf_str(&line, "GPU      not measured: no NVML on this machine");
+        buf_str(&line, "GPU      ");
+        buf_str(&line, word(SAY_VIEW_NO_NVML));
         add_line(out, &line, v);
     }
     if (r->verdict[0]) {
-        buf_printf(&line, "machine  %s", r->verdict);
+        label(&line, SAY_VIEW_MACHINE);
+        buf_str(&line, r->verdict);
         add_line(out, &line, v);
     }
     if (r->skipped || r->resumed) {
-        buf_printf(&line, "notes    %lld step%s left out, resumed %d time%s", (long long)r->skipped,
-                   plural((uint64_t)r->skipped), r->resumed, plural((uint64_t)r->resumed));
+        char left_out[128];
+        label(&line, SAY_VIEW_NOTES);
+        say_count(left_out, sizeof left_out, SAY_VIEW_LEFT_OUT, r->skipped, (long long)r->skipped);
+        say_more_count(left_out, sizeof left_out, SAY_VIEW_RESUMED, r->resumed, r->resumed);
+        buf_str(&line, left_out);
         add_line(out, &line, v);
     }
     buf_free(&line);
@@ -365,29 +421,31 @@ void monitor_view_line(Buf *out, const MonitorView *v)
         return;
     }
     Stats s = newest_times(r);
-    buf_printf(out, "step %lld", (long long)l->step);
     if (r->total_steps > 0)
-        buf_printf(out, "/%lld", (long long)r->total_steps);
+        buf_say(out, SAY_VIEW_STEP_OF_LINE, (long long)l->step, (long long)r->total_steps);
+    else
+        buf_say(out, SAY_VIEW_STEP_LINE, (long long)l->step);
     loss_words(words, sizeof words, l->loss);
-    buf_printf(out, "  loss %s", words);
-    if (s.n)
-        buf_printf(out, "  batch %.2f ms ±%.1f %%", s.mean, 100 * stats_std(&s) / s.mean);
-    if (isfinite(r->voice.words_wrong))
-        share(out, "words wrong", r->voice.words_wrong);
-    share(out, "wait", l->wait_share);
-    share(out, "busy", l->busy_share);
-    share(out, "padding", l->padding_share);
+    add_part(out, SAY_VIEW_LOSS_LINE, words);
+    if (s.n) {
+        say(words, sizeof words, SAY_VIEW_TIMES, s.mean, 100 * stats_std(&s) / s.mean);
+        add_part(out, SAY_VIEW_BATCH_LINE, words);
+    }
+    share(out, SAY_VIEW_WORDS_WRONG, r->voice.words_wrong);
+    share(out, SAY_VIEW_WAIT, l->wait_share);
+    share(out, SAY_VIEW_BUSY, l->busy_share);
+    share(out, SAY_VIEW_PADDING, l->padding_share);
     if (isfinite(l->queue_ready))
-        buf_printf(out, "  queue %.1f", l->queue_ready);
+        add_part(out, SAY_VIEW_QUEUE_LINE, l->queue_ready);
     for (int k = 0; k < v->gpu_count; k++)
         if (v->history_count[k] &&
             isfinite(v->history[k][v->history_count[k] - 1].values[MONITOR_UTILISATION]))
-            buf_printf(out, "  GPU %d %.0f %%", v->gpus[k],
-                       (double)v->history[k][v->history_count[k] - 1].values[MONITOR_UTILISATION]);
+            add_part(out, SAY_VIEW_GPU_LINE, v->gpus[k],
+                     (double)v->history[k][v->history_count[k] - 1].values[MONITOR_UTILISATION]);
     double left = time_left(r);
     if (left > 0) {
-        progress_format_seconds(words, sizeof words, left);
-        buf_printf(out, "  %s left", words);
+        words_duration(words, sizeof words, left);
+        add_part(out, SAY_VIEW_LEFT, words);
     }
     buf_str(out, "\n");
 }

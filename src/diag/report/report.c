@@ -415,32 +415,47 @@ json_t *thresholds_json(void)
     json_t *all = json_array();
     for (int i = 0; i < LIMIT_COUNT; i++) {
         const Limit *l = threshold((LimitId)i);
-        json_array_append_new(all, json_pack("{s:s, s:s, s:f, s:f, s:b, s:s, s:s}", "name", l->name,
-                                             "measure", l->measure, "good", l->good * l->factor, "bad",
-                                             l->bad * l->factor, "more_is_better", l->more_is_better, "unit",
-                                             l->unit, "note", l->note));
+        json_array_append_new(all,
+                              json_pack("{s:s, s:s, s:f, s:f, s:b, s:s, s:s}", "name", l->name, "measure",
+                                        word(l->measure), "good", limit_in_unit(l, l->good), "bad",
+                                        limit_in_unit(l, l->bad), "more_is_better", l->more_is_better, "unit",
+                                        limit_unit(l), "note", l->note == NO_NOTE ? "" : word(l->note)));
     }
     return all;
+}
+
+static void threshold_line(Buf *out, const char *measure, const char *good, const char *between,
+                           const char *bad)
+{
+    words_column(out, measure, 74);
+    words_column(out, good, 22);
+    words_column(out, between, 30);
+    buf_str(out, bad);
 }
 
 /* The table as people read it. */
 void thresholds_text(Buf *out)
 {
-    buf_printf(out, "%-58s %-14s %-16s %s\n", "measure", "good", "acceptable", "bad");
+    threshold_line(out, word(SAY_LIMIT_MEASURE), word(SAY_STATUS_GOOD), word(SAY_STATUS_ACCEPTABLE),
+                   word(SAY_STATUS_BAD));
+    buf_str(out, "\n");
     for (int i = 0; i < LIMIT_COUNT; i++) {
         const Limit *l = threshold((LimitId)i);
-        char good[32], between[32] = "", bad[32];
-        const double a = l->good * l->factor, b = l->bad * l->factor;
-        snprintf(good, sizeof good, "%s %g %s", l->more_is_better ? ">=" : "<", a, l->unit);
-        snprintf(bad, sizeof bad, "%s %g %s",
-                 l->more_is_better   ? "<"
-                 : l->good == l->bad ? ">="
-                                     : ">",
-                 b, l->unit);
+        char a[48], b[48], good[96], between[128] = "", bad[96];
+        limit_say(a, sizeof a, l, l->good);
+        limit_say(b, sizeof b, l, l->bad);
+        words_write(good, sizeof good, l->more_is_better ? SAY_LIMIT_FROM : SAY_LIMIT_BELOW, a);
+        words_write(bad, sizeof bad,
+                    l->more_is_better   ? SAY_LIMIT_BELOW
+                    : l->good == l->bad ? SAY_LIMIT_FROM
+                                        : SAY_LIMIT_ABOVE,
+                    b);
         if (l->good != l->bad)
-            snprintf(between, sizeof between, "%g-%g %s", l->more_is_better ? b : a,
-                     l->more_is_better ? a : b, l->unit);
-        buf_printf(out, "%-58s %-14s %-16s %s%s%s\n", l->measure, good, between, bad, *l->note ? "; " : "",
-                   l->note);
+            say(between, sizeof between, SAY_LIMIT_BETWEEN, l->more_is_better ? b : a,
+                l->more_is_better ? a : b);
+        threshold_line(out, word(l->measure), good, between, bad);
+        if (l->note != NO_NOTE)
+            buf_say(out, SAY_LIMIT_NOTE, word(l->note));
+        buf_str(out, "\n");
     }
 }

@@ -3,6 +3,8 @@
 #ifndef MYXTTS_DIAG_THRESHOLDS_H
 #define MYXTTS_DIAG_THRESHOLDS_H
 
+#include "base/words/words.h"
+
 typedef enum {
     LIMIT_GPU_BUSY,       /* share of time */
     LIMIT_GPU_SWING,      /* utilisation of the busiest tenth of samples minus that of the quietest, share */
@@ -45,16 +47,32 @@ typedef enum {
 typedef enum { STATUS_GOOD, STATUS_ACCEPTABLE, STATUS_BAD, STATUS_INFO, STATUS_UNKNOWN } Status;
 const char *status_name(Status s); /* "good", ... */
 
+typedef enum {
+    LIMIT_NUMBER,
+    LIMIT_PERCENT,
+    LIMIT_POINTS,
+    LIMIT_MS,
+    LIMIT_TIMES,
+    LIMIT_HZ,
+    LIMIT_MINUTES
+} LimitUnit;
+
+#define NO_NOTE WORD_COUNT
+
 typedef struct Limit {
-    const char *name, *measure; /* key; what is measured, in words */
+    const char *name; /* key */
+    Word measure;     /* what is measured */
     double good, bad; /* good up to `good`, bad beyond `bad`, acceptable between; if equal, bad from there */
     int more_is_better; /* 1: good from `good` on, bad below `bad` */
-    const char *unit;   /* of the numbers as printed: "%", "ms", "" */
-    double factor;      /* printed = value * factor */
-    const char *note;   /* may be "" */
+    LimitUnit unit;     /* in which people read it */
+    Word note;          /* NO_NOTE: none */
 } Limit;
 
 const Limit *threshold(LimitId id);
+const char *limit_unit(const Limit *l); /* "%", "ms", "": in JSON */
+double limit_in_unit(const Limit *l, double value);
+/* "5 %", in the chosen language. */
+void limit_say(char *out, size_t cap, const Limit *l, double value);
 Status threshold_judge(LimitId id, double value); /* NaN: unknown */
 
 #endif

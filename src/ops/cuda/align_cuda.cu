@@ -119,6 +119,40 @@ template <int S> struct Ahead {
     };
 };
 
+/* The next scores of a lane on their way into a stage of its ring. */
+template <int S> __device__ __forceinline__ void align_fetch(float *stage, const float *row, int64_t ld)
+{
+    typedef Ahead<S> A;
+#pragma unroll
+    for (int u = 0; u < A::FRAMES; u++)
+#pragma unroll
+        for (int j = 0; j < S; j += 4)
+            copy_async16(stage + u * A::ROW + j, row + (int64_t)u * ld + j, 1);
+}
+
+/* The sums q of a lane's symbols take in one frame: staying, or moving on from the symbol on the left. moved:
+ * one bit more for each of them. edge: the sum left of the strip. */
+template <int S>
+__device__ __forceinline__ void align_frame(float q[S], uint32_t moved[S], const float *scores, float edge)
+{
+    float left = __shfl_up_sync(0xFFFFFFFFu, q[S - 1], 1);
+    if (threadIdx.x == 0)
+        left = edge;
+#pragma unroll
+    for (int j0 = S - 4; j0 >= 0; j0 -= 4) {
+        float4 four = *(const float4 *)(scores + j0);
+        const float score[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int j = j0 + 3; j >= j0; j--) { /* the exchange is on its way meanwhile */
+            float stay = q[j], move = j > 0 ? q[j - 1] : left;
+            /* The sign says whether moving is better; of two infinities it says no, which t == m overrules.
+             */
+            moved[j] = __funnelshift_l(__float_as_uint(stay - move), moved[j], 1);
+            q[j] = fmaxf(stay, move) + score[j - j0];
+        }
+    }
+}
+
 /* The sums of one strip over the frames of one chunk, in whole groups: what comes after the item's end is
  * not used, nor is what stands right of its last symbol. Infinities stand for symbols that cannot be reached
  * yet. */
@@ -140,11 +174,7 @@ __device__ __forceinline__ void align_advance(const AlignArgs &a, uint32_t *bits
     ring += lane * S;
     auto fetch = [&](int stage) {
         if (active)
-#pragma unroll
-            for (int u = 0; u < A::FRAMES; u++)
-#pragma unroll
-                for (int j = 0; j < S; j += 4)
-                    copy_async16(ring + (stage * A::FRAMES + u) * A::ROW + j, row + (int64_t)u * a.ld + j, 1);
+            align_fetch<S>(ring + stage * A::FRAMES * A::ROW, row, a.ld);
         row += (int64_t)A::FRAMES * a.ld;
         copy_commit();
     };
@@ -166,25 +196,10 @@ __device__ __forceinline__ void align_advance(const AlignArgs &a, uint32_t *bits
             stage = stage + 1 < A::STAGES ? stage + 1 : 0;
 #pragma unroll
             for (int u = 0; u < A::FRAMES; u++) {
-                float left = __shfl_up_sync(0xFFFFFFFFu, q[S - 1], 1);
                 float edge = STRIPS ? __shfl_sync(0xFFFFFFFFu, edges, k + u) : -INFINITY;
                 if (u == 0 && m + k == 0 && a.frame0 == 0 && a.symbol0 == 0)
                     edge = 0.0f; /* every path begins here */
-                if (lane == 0)
-                    left = edge;
-#pragma unroll
-                for (int j0 = S - 4; j0 >= 0; j0 -= 4) {
-                    float4 four = *(const float4 *)(scores + u * A::ROW + j0);
-                    const float score[4] = {four.x, four.y, four.z, four.w};
-#pragma unroll
-                    for (int j = j0 + 3; j >= j0; j--) { /* the exchange is on its way meanwhile */
-                        float stay = q[j], move = j > 0 ? q[j - 1] : left;
-                        /* The sign says whether moving is better; of two infinities it says no, which t == m
-                         * overrules. */
-                        moved[j] = __funnelshift_l(__float_as_uint(stay - move), moved[j], 1);
-                        q[j] = fmaxf(stay, move) + score[j - j0];
-                    }
-                }
+                align_frame<S>(q, moved, scores + u * A::ROW, edge);
                 if (STRIPS && lane == 31)
                     edge_out[m + k + u + 1] = q[S - 1];
             }

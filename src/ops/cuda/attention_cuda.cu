@@ -125,94 +125,53 @@ __device__ __forceinline__ void dot_rows(float c[2][N][4], const bf16 *left, int
 
 #define FORWARD_SHARED ((ROWS + 4 * STEP) * TILE_WIDTH * sizeof(bf16))
 
-static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(AttentionArgs a)
+/* Scores of 32 queries and 64 keys from key0 on become weights: online softmax. A larger score scales down
+ * what was summed before. */
+__device__ __forceinline__ void soften(float s[2][8][4], float out[2][8][4], float most[2][2],
+                                       float total[2][2], float scale2, int key0, int k_len)
 {
-    SHARED_BYTES(shared);
-    bf16 *qs = (bf16 *)shared, *ks = qs + ROWS * TILE_WIDTH, *vs = ks + 2 * STEP * TILE_WIDTH;
-    const Place p = place_of(a);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    int first = blockIdx.x * ROWS;
-    int row0 = warp * WARP_ROWS, mine = first + row0;
-    /* Rows past the length: zeros, and done. */
-    bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
-    if (first >= p.q_len) {
-        put_zeros(o, a.ldo, first, a.tq);
-        for (int i = first + threadIdx.x; i < min(first + ROWS, a.tq); i += THREADS)
-            a.lse[p.row + i] = 0.0f;
-        return;
-    }
-    const bf16 *q = a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
-    const bf16 *k = a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH;
-    const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    /* Queries once; keys and values in two stages, the next on its way while this one is used. */
-    fetch<ROWS>(qs, q, a.ldq, first, p.q_len);
-    fetch<STEP>(ks, k, a.ldk, 0, p.k_len);
-    fetch<STEP>(vs, v, a.ldv, 0, p.k_len);
-    copy_commit();
-
-    float out[2][8][4], most[2][2], total[2][2];
-    clear(out);
+    int t = threadIdx.x % 4;
+    /* The last round may have keys that are padding. */
+    if (key0 + STEP > k_len)
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int n = 0; n < 8; n++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    if (key0 + 8 * n + 2 * t + i % 2 >= k_len)
+                        s[m][n][i] = -INFINITY;
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            most[m][r] = -INFINITY;
-            total[m][r] = 0.0f;
-        }
-    float scale2 = a.scale * LOG2E;
-    for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
-        if (key0 + STEP < p.k_len) {
-            fetch<STEP>(ks + (stage ^ 1) * STEP * TILE_WIDTH, k, a.ldk, key0 + STEP, p.k_len);
-            fetch<STEP>(vs + (stage ^ 1) * STEP * TILE_WIDTH, v, a.ldv, key0 + STEP, p.k_len);
-            copy_commit();
-            copy_wait<1>();
-        } else {
-            copy_wait<0>();
-        }
-        __syncthreads();
-        if (mine < p.q_len) {
-            /* Scores of 32 queries and 64 keys, in registers. */
-            float s[2][8][4];
-            dot_rows<8>(s, qs, row0, ks + stage * STEP * TILE_WIDTH);
-            /* The last round may have keys that are padding. */
-            if (key0 + STEP > p.k_len)
+            float now = most[m][r];
 #pragma unroll
-                for (int m = 0; m < 2; m++)
+            for (int n = 0; n < 8; n++)
+                now = fmaxf(now, fmaxf(s[m][n][2 * r], s[m][n][2 * r + 1]));
+            now = quad_max(now);
+            /* Finite: some key is visible. */
+            float base = now * scale2, fix = exp2_fast(most[m][r] * scale2 - base);
+            most[m][r] = now;
+            total[m][r] *= fix;
 #pragma unroll
-                    for (int n = 0; n < 8; n++)
+            for (int n = 0; n < 8; n++) {
+                out[m][n][2 * r] *= fix;
+                out[m][n][2 * r + 1] *= fix;
 #pragma unroll
-                        for (int i = 0; i < 4; i++)
-                            if (key0 + 8 * n + 2 * t + i % 2 >= p.k_len)
-                                s[m][n][i] = -INFINITY;
-#pragma unroll
-            for (int m = 0; m < 2; m++)
-#pragma unroll
-                for (int r = 0; r < 2; r++) {
-                    /* Online softmax: a larger score scales down what was summed before. */
-                    float now = most[m][r];
-#pragma unroll
-                    for (int n = 0; n < 8; n++)
-                        now = fmaxf(now, fmaxf(s[m][n][2 * r], s[m][n][2 * r + 1]));
-                    now = quad_max(now);
-                    /* Finite: some key is visible. */
-                    float base = now * scale2, fix = exp2_fast(most[m][r] * scale2 - base);
-                    most[m][r] = now;
-                    total[m][r] *= fix;
-#pragma unroll
-                    for (int n = 0; n < 8; n++) {
-                        out[m][n][2 * r] *= fix;
-                        out[m][n][2 * r + 1] *= fix;
-#pragma unroll
-                        for (int i = 2 * r; i < 2 * r + 2; i++) {
-                            s[m][n][i] = exp2_fast(s[m][n][i] * scale2 - base);
-                            total[m][r] += s[m][n][i];
-                        }
-                    }
+                for (int i = 2 * r; i < 2 * r + 2; i++) {
+                    s[m][n][i] = exp2_fast(s[m][n][i] * scale2 - base);
+                    total[m][r] += s[m][n][i];
                 }
-            add_product<4>(out, s, vs + stage * STEP * TILE_WIDTH);
+            }
         }
-        __syncthreads();
-    }
+}
+
+/* The rows' sums divided by their weights', and their lse. */
+__device__ __forceinline__ void divide_sums(const AttentionArgs &a, const Place &p, float out[2][8][4],
+                                            const float most[2][2], const float total[2][2], int mine)
+{
+    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
@@ -228,12 +187,114 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
                 out[m][n][2 * r + 1] *= inverse;
             }
         }
+}
+
+static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(AttentionArgs a)
+{
+    SHARED_BYTES(shared);
+    bf16 *qs = (bf16 *)shared, *ks = qs + ROWS * TILE_WIDTH, *vs = ks + 2 * STEP * TILE_WIDTH;
+    const Place p = place_of(a);
+    int first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * WARP_ROWS, mine = first + row0;
+    /* Rows past the length: zeros, and done. */
+    bf16 *o = head_of(a.o, p, a.tq, a.ldo);
+    if (first >= p.q_len) {
+        put_zeros(o, a.ldo, first, a.tq);
+        for (int i = first + threadIdx.x; i < min(first + ROWS, a.tq); i += THREADS)
+            a.lse[p.row + i] = 0.0f;
+        return;
+    }
+    const bf16 *q = head_of(a.q, p, a.tq, a.ldq);
+    const bf16 *k = head_of(a.k, p, a.tk, a.ldk);
+    const bf16 *v = head_of(a.v, p, a.tk, a.ldv);
+    auto fetch_keys = [&](int key0, int stage) {
+        fetch<STEP>(ks + stage * STEP * TILE_WIDTH, k, a.ldk, key0, p.k_len);
+        fetch<STEP>(vs + stage * STEP * TILE_WIDTH, v, a.ldv, key0, p.k_len);
+        copy_commit();
+    };
+    /* Queries once; keys and values in two stages, the next on its way while this one is used. */
+    fetch<ROWS>(qs, q, a.ldq, first, p.q_len);
+    fetch_keys(0, 0);
+
+    float out[2][8][4], most[2][2], total[2][2];
+    clear(out);
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            most[m][r] = -INFINITY;
+            total[m][r] = 0.0f;
+        }
+    float scale2 = a.scale * LOG2E;
+    for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
+        if (key0 + STEP < p.k_len) {
+            fetch_keys(key0 + STEP, stage ^ 1);
+            copy_wait<1>();
+        } else {
+            copy_wait<0>();
+        }
+        __syncthreads();
+        if (mine < p.q_len) {
+            float s[2][8][4]; /* of 32 queries and 64 keys, in registers */
+            dot_rows<8>(s, qs, row0, ks + stage * STEP * TILE_WIDTH);
+            soften(s, out, most, total, scale2, key0, p.k_len);
+            add_product<4>(out, s, vs + stage * STEP * TILE_WIDTH);
+        }
+        __syncthreads();
+    }
+    divide_sums(a, p, out, most, total, mine);
     put(o, a.ldo, qs, out, row0, first, p.q_len, a.tq);
 }
 
 /* ---- backward: queries ---- */
 
 #define QUERY_SHARED ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16))
+
+/* lse in powers of two and delta of this lane's four rows. */
+__device__ __forceinline__ void load_rows(float lse2[2][2], float minus[2][2], const float *lse,
+                                          const float *delta, int mine, int q_len)
+{
+    int g = threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            int row = mine + 16 * m + g + 8 * r, valid = row < q_len;
+            lse2[m][r] = valid ? lse[row] * LOG2E : 0.0f;
+            minus[m][r] = valid ? delta[row] : 0.0f;
+        }
+}
+
+/* Weights and gradients of a round's scores become the gradient: dS = P (dP - delta); the scale comes at the
+ * end. */
+__device__ __forceinline__ void score_gradients(float s[2][4][4], const float d[2][4][4],
+                                                const float lse2[2][2], const float minus[2][2], float scale2,
+                                                int key0, int k_len)
+{
+    int t = threadIdx.x % 4, masked = key0 + BACKWARD_STEP > k_len;
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                float weight = exp2_fast(s[m][n][i] * scale2 - lse2[m][i / 2]),
+                      gradient = d[m][n][i] - minus[m][i / 2];
+                int visible = !masked || key0 + 8 * n + 2 * t + i % 2 < k_len;
+                s[m][n][i] = visible ? weight * gradient : 0.0f;
+            }
+}
+
+/* c is scaled. */
+__device__ __forceinline__ void scale_sums(float c[2][8][4], float scale)
+{
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int n = 0; n < 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                c[m][n][i] *= scale;
+}
 
 /* dq, and delta = dout . o for the next kernel. */
 static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(AttentionArgs a)
@@ -242,63 +303,36 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
     bf16 *qs = (bf16 *)shared, *ds = qs + ROWS * TILE_WIDTH, *ks = ds + ROWS * TILE_WIDTH,
          *vs = ks + 2 * BACKWARD_STEP * TILE_WIDTH;
     const Place p = place_of(a);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    int first = blockIdx.x * ROWS, row0 = warp * WARP_ROWS, mine = first + row0;
-    bf16 *dq = a.dq + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
+    int first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * WARP_ROWS, mine = first + row0;
+    bf16 *dq = head_of(a.dq, p, a.tq, a.ldq);
     if (first >= p.q_len) {
         put_zeros(dq, a.ldq, first, a.tq);
         return;
     }
-    const bf16 *q = a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
-    const bf16 *k = a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH;
-    const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
-    const bf16 *out = a.out + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
+    const bf16 *q = head_of(a.q, p, a.tq, a.ldq);
+    const bf16 *k = head_of(a.k, p, a.tk, a.ldk);
+    const bf16 *v = head_of(a.v, p, a.tk, a.ldv);
+    const bf16 *dout = head_of(a.dout, p, a.tq, a.ldo);
+    const bf16 *out = head_of(a.out, p, a.tq, a.ldo);
     float *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
+    auto fetch_keys = [&](int key0, int stage) {
+        fetch<BACKWARD_STEP>(ks + stage * BACKWARD_STEP * TILE_WIDTH, k, a.ldk, key0, p.k_len);
+        fetch<BACKWARD_STEP>(vs + stage * BACKWARD_STEP * TILE_WIDTH, v, a.ldv, key0, p.k_len);
+        copy_commit();
+    };
     fetch<ROWS>(qs, q, a.ldq, first, p.q_len);
     fetch<ROWS>(ds, dout, a.ldo, first, p.q_len);
-    fetch<BACKWARD_STEP>(ks, k, a.ldk, 0, p.k_len);
-    fetch<BACKWARD_STEP>(vs, v, a.ldv, 0, p.k_len);
-    copy_commit();
+    fetch_keys(0, 0);
 
-    /* Eight lanes for each of the warp's rows. */
-#pragma unroll
-    for (int i = 0; i < WARP_ROWS; i += 4) {
-        int row = mine + i + lane / 8;
-        float x[8], y[8], sum = 0.0f;
-        if (row < p.q_len) {
-            load8(x, out + row * a.ldo + lane % 8 * 8);
-            load8(y, dout + row * a.ldo + lane % 8 * 8);
-#pragma unroll
-            for (int j = 0; j < 8; j++)
-                sum += x[j] * y[j];
-        }
-        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
-        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
-        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 4);
-        if (lane % 8 == 0 && row < p.q_len)
-            delta[row] = sum;
-    }
-    __syncwarp();
+    row_deltas<WARP_ROWS>(delta, out, dout, a.ldo, mine, p.q_len);
     float lse2[2][2], minus[2][2], scale2 = a.scale * LOG2E;
-#pragma unroll
-    for (int m = 0; m < 2; m++)
-#pragma unroll
-        for (int r = 0; r < 2; r++) {
-            int row = mine + 16 * m + g + 8 * r, valid = row < p.q_len;
-            lse2[m][r] = valid ? a.lse[p.row + row] * LOG2E : 0.0f;
-            minus[m][r] = valid ? delta[row] : 0.0f;
-        }
+    load_rows(lse2, minus, a.lse + p.row, delta, mine, p.q_len);
 
     float sum[2][8][4];
     clear(sum);
     for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += BACKWARD_STEP, stage ^= 1) {
         if (key0 + BACKWARD_STEP < p.k_len) {
-            fetch<BACKWARD_STEP>(ks + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, k, a.ldk,
-                                 key0 + BACKWARD_STEP, p.k_len);
-            fetch<BACKWARD_STEP>(vs + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, v, a.ldv,
-                                 key0 + BACKWARD_STEP, p.k_len);
-            copy_commit();
+            fetch_keys(key0 + BACKWARD_STEP, stage ^ 1);
             copy_wait<1>();
         } else {
             copy_wait<0>();
@@ -311,30 +345,12 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
             /* Scores and dout . v of the round. */
             dot_rows<4>(s, qs, row0, kt);
             dot_rows<4>(d, ds, row0, vt);
-            int masked = key0 + BACKWARD_STEP > p.k_len;
-#pragma unroll
-            for (int m = 0; m < 2; m++)
-#pragma unroll
-                for (int n = 0; n < 4; n++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++) {
-                        /* dS = P (dP - delta); the scale comes at the end. */
-                        float weight = exp2_fast(s[m][n][i] * scale2 - lse2[m][i / 2]),
-                              gradient = d[m][n][i] - minus[m][i / 2];
-                        int visible = !masked || key0 + 8 * n + 2 * t + i % 2 < p.k_len;
-                        s[m][n][i] = visible ? weight * gradient : 0.0f;
-                    }
+            score_gradients(s, d, lse2, minus, scale2, key0, p.k_len);
             add_product<2>(sum, s, kt);
         }
         __syncthreads();
     }
-#pragma unroll
-    for (int m = 0; m < 2; m++)
-#pragma unroll
-        for (int n = 0; n < 8; n++)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                sum[m][n][i] *= a.scale;
+    scale_sums(sum, a.scale);
     put(dq, a.ldq, qs, sum, row0, first, p.q_len, a.tq);
 }
 
@@ -342,6 +358,52 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
 
 #define KEY_SHARED \
     ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16) + 4 * BACKWARD_STEP * sizeof(float))
+
+/* lse and delta of a round's queries, to where this round's numbers are. */
+__device__ __forceinline__ void fetch_numbers(float *lses, float *deltas, const float *lse,
+                                              const float *delta, int query0, int q_len)
+{
+    if (threadIdx.x < 2 * BACKWARD_STEP) {
+        int i = threadIdx.x % BACKWARD_STEP, valid = query0 + i < q_len;
+        const float *from = threadIdx.x < BACKWARD_STEP ? lse : delta;
+        float *to = threadIdx.x < BACKWARD_STEP ? lses : deltas;
+        copy_async4(to + i, from + (valid ? query0 + i : 0), valid);
+    }
+}
+
+/* Scores of 32 keys and the round's queries become weights; ls: lse of the queries. */
+__device__ __forceinline__ void key_weights(float s[2][4][4], const float *ls, float scale2, int query0,
+                                            int q_len)
+{
+    int t = threadIdx.x % 4, masked = query0 + BACKWARD_STEP > q_len;
+#pragma unroll
+    for (int n = 0; n < 4; n++) {
+        float2 l = *(const float2 *)(ls + 8 * n + 2 * t);
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                float weight = exp2_fast(s[m][n][i] * scale2 - (i % 2 ? l.y : l.x) * LOG2E);
+                int visible = !masked || query0 + 8 * n + 2 * t + i % 2 < q_len;
+                s[m][n][i] = visible ? weight : 0.0f;
+            }
+    }
+}
+
+/* Weights become the gradients of the scores; d: those of the weights, dl: delta of the queries. */
+__device__ __forceinline__ void key_gradients(float s[2][4][4], const float d[2][4][4], const float *dl)
+{
+    int t = threadIdx.x % 4;
+#pragma unroll
+    for (int n = 0; n < 4; n++) {
+        float2 l = *(const float2 *)(dl + 8 * n + 2 * t);
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                s[m][n][i] *= d[m][n][i] - (i % 2 ? l.y : l.x);
+    }
+}
 
 /* dk and dv. All products are turned over: rows are keys, columns are queries. */
 static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(AttentionArgs a)
@@ -351,34 +413,28 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(Attent
          *ds = qs + 2 * BACKWARD_STEP * TILE_WIDTH;
     float *lses = (float *)(ds + 2 * BACKWARD_STEP * TILE_WIDTH), *deltas = lses + 2 * BACKWARD_STEP;
     const Place p = place_of(a);
-    int t = threadIdx.x % 4, first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * WARP_ROWS,
-        mine = first + row0;
-    bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH,
-         *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
+    int first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * WARP_ROWS, mine = first + row0;
+    bf16 *dk = head_of(a.dk, p, a.tk, a.ldk), *dv = head_of(a.dv, p, a.tk, a.ldv);
     if (first >= p.k_len) {
         put_zeros(dk, a.ldk, first, a.tk);
         put_zeros(dv, a.ldv, first, a.tk);
         return;
     }
-    const bf16 *q = a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
-    const bf16 *k = a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH;
-    const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
+    const bf16 *q = head_of(a.q, p, a.tq, a.ldq);
+    const bf16 *k = head_of(a.k, p, a.tk, a.ldk);
+    const bf16 *v = head_of(a.v, p, a.tk, a.ldv);
+    const bf16 *dout = head_of(a.dout, p, a.tq, a.ldo);
     const float *lse = a.lse + p.row, *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
     auto fetch_queries = [&](int query0, int stage) {
         fetch<BACKWARD_STEP>(qs + stage * BACKWARD_STEP * TILE_WIDTH, q, a.ldq, query0, p.q_len);
         fetch<BACKWARD_STEP>(ds + stage * BACKWARD_STEP * TILE_WIDTH, dout, a.ldo, query0, p.q_len);
-        if (threadIdx.x < 2 * BACKWARD_STEP) {
-            int i = threadIdx.x % BACKWARD_STEP, valid = query0 + i < p.q_len;
-            const float *from = threadIdx.x < BACKWARD_STEP ? lse : delta;
-            float *to = threadIdx.x < BACKWARD_STEP ? lses : deltas;
-            copy_async4(to + stage * BACKWARD_STEP + i, from + (valid ? query0 + i : 0), valid);
-        }
+        fetch_numbers(lses + stage * BACKWARD_STEP, deltas + stage * BACKWARD_STEP, lse, delta, query0,
+                      p.q_len);
+        copy_commit();
     };
     fetch<ROWS>(ks, k, a.ldk, first, p.k_len);
     fetch<ROWS>(vs, v, a.ldv, first, p.k_len);
     fetch_queries(0, 0);
-    copy_commit();
 
     float sum_k[2][8][4], sum_v[2][8][4], scale2 = a.scale * LOG2E;
     clear(sum_k);
@@ -386,7 +442,6 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(Attent
     for (int query0 = 0, stage = 0; query0 < p.q_len; query0 += BACKWARD_STEP, stage ^= 1) {
         if (query0 + BACKWARD_STEP < p.q_len) {
             fetch_queries(query0 + BACKWARD_STEP, stage ^ 1);
-            copy_commit();
             copy_wait<1>();
         } else {
             copy_wait<0>();
@@ -397,42 +452,16 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(Attent
                        *dt = ds + stage * BACKWARD_STEP * TILE_WIDTH;
             const float *ls = lses + stage * BACKWARD_STEP, *dl = deltas + stage * BACKWARD_STEP;
             float s[2][4][4], d[2][4][4];
-            int masked = query0 + BACKWARD_STEP > p.q_len;
             dot_rows<4>(s, ks, row0, qt);
-#pragma unroll
-            for (int n = 0; n < 4; n++) {
-                float2 l = *(const float2 *)(ls + 8 * n + 2 * t);
-#pragma unroll
-                for (int m = 0; m < 2; m++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++) {
-                        float weight = exp2_fast(s[m][n][i] * scale2 - (i % 2 ? l.y : l.x) * LOG2E);
-                        int visible = !masked || query0 + 8 * n + 2 * t + i % 2 < p.q_len;
-                        s[m][n][i] = visible ? weight : 0.0f;
-                    }
-            }
+            key_weights(s, ls, scale2, query0, p.q_len);
             add_product<2>(sum_v, s, dt);
             dot_rows<4>(d, vs, row0, dt);
-#pragma unroll
-            for (int n = 0; n < 4; n++) {
-                float2 l = *(const float2 *)(dl + 8 * n + 2 * t);
-#pragma unroll
-                for (int m = 0; m < 2; m++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        s[m][n][i] *= d[m][n][i] - (i % 2 ? l.y : l.x);
-            }
+            key_gradients(s, d, dl);
             add_product<2>(sum_k, s, qt);
         }
         __syncthreads();
     }
-#pragma unroll
-    for (int m = 0; m < 2; m++)
-#pragma unroll
-        for (int n = 0; n < 8; n++)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                sum_k[m][n][i] *= a.scale;
+    scale_sums(sum_k, a.scale);
     put(dk, a.ldk, ks, sum_k, row0, first, p.k_len, a.tk);
     put(dv, a.ldv, vs, sum_v, row0, first, p.k_len, a.tk);
 }

@@ -38,6 +38,38 @@ __device__ __forceinline__ Place place_of(const AttentionArgs &a)
     return p;
 }
 
+/* The head's part of an item's rows in one of the arrays. */
+template <typename T> __device__ __forceinline__ T *head_of(T *x, const Place &p, int rows, int64_t ld)
+{
+    return x + (int64_t)p.b * rows * ld + p.h * TILE_WIDTH;
+}
+
+/* delta = dout . o of a warp's rows, from `mine` on: eight lanes for each of them. */
+template <int ROWS>
+__device__ __forceinline__ void row_deltas(float *delta, const bf16 *out, const bf16 *dout, int64_t ld,
+                                           int mine, int q_len)
+{
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < ROWS; i += 4) {
+        int row = mine + i + lane / 8;
+        float x[8], y[8], sum = 0.0f;
+        if (row < q_len) {
+            load8(x, out + row * ld + lane % 8 * 8);
+            load8(y, dout + row * ld + lane % 8 * 8);
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                sum += x[j] * y[j];
+        }
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 4);
+        if (lane % 8 == 0 && row < q_len)
+            delta[row] = sum;
+    }
+    __syncwarp();
+}
+
 /* The accumulators of columns 16 step ... + 15, as the left side of the next product. */
 template <int N> __device__ __forceinline__ void as_left(uint32_t a[4], const float c[N][4], int step)
 {

@@ -58,16 +58,12 @@ __device__ __forceinline__ void load_taps(float (*tap)[V], const T *w, int C, in
 
 /* ---- forward ---- */
 
-/* blockIdx.x: the strip, blockIdx.y: the item. P: pieces of a lane; V: channels of a thread. */
-template <typename T, int P, int V>
-__global__ void __launch_bounds__(THREADS, P * sizeof(T) <= 4 ? 2 : 1)
-    filter_norm_kernel(T *out, T *deep, float *mean, float *rstd, const T *in, const T *w, const T *bias,
-                       const T *norm_w, const T *norm_b, const int32_t *len, int rows, int C, int K)
+/* The filtered rows of a strip, to shared memory and to `deep`. first: row of the item; V: channels of a
+ * thread. */
+template <typename T, int V>
+__device__ __forceinline__ void filter_rows(T *kept, T *deep, const T *in, const T *w, const T *bias,
+                                            int64_t first, int t0, int length, int rows, int C, int K)
 {
-    SHARED_BYTES(shared);
-    T *kept = (T *)shared; /* [STRIP, C] */
-    const int t0 = blockIdx.x * STRIP, b = blockIdx.y, length = len ? min(max(len[b], 0), rows) : rows;
-    const int64_t first = (int64_t)b * rows;
     for (int c = threadIdx.x * V; c < C; c += THREADS * V) {
         float x[AROUND][V] = {}, tap[TAPS][V] = {}, begin[V];
         const T *from = in + first * C + c;
@@ -95,6 +91,63 @@ __global__ void __launch_bounds__(THREADS, P * sizeof(T) <= 4 ? 2 : 1)
                 store_pair<V>(deep + (first + t0 + j) * C + c, sum);
         }
     }
+}
+
+/* A filtered row through the norm: the mean first, then squares of differences. */
+template <typename T, int P>
+__device__ __forceinline__ void norm_row(T *out, float *mean, float *rstd, const T *kept,
+                                         const Piece<T> pw[P], const Piece<T> pb[P], int64_t row, int C)
+{
+    const int lane = threadIdx.x % 32;
+    float x[P][8], total = 0.0f, square = 0.0f;
+#pragma unroll
+    for (int p = 0; p < P; p++) {
+        int c = (p * 32 + lane) * 8;
+        if (c >= C)
+            continue;
+        load8(x[p], kept + c);
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            total += x[p][i];
+    }
+    float average = warp_sum(total) / (float)C;
+#pragma unroll
+    for (int p = 0; p < P; p++)
+        if ((p * 32 + lane) * 8 < C)
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                square += (x[p][i] - average) * (x[p][i] - average);
+    float r = rsqrtf(warp_sum(square) / (float)C + NORM_EPS);
+#pragma unroll
+    for (int p = 0; p < P; p++) {
+        int c = (p * 32 + lane) * 8;
+        float scale[8], shift[8];
+        if (c >= C)
+            continue;
+        pw[p].unpack(scale);
+        pb[p].unpack(shift);
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            x[p][i] = (x[p][i] - average) * r * scale[i] + shift[i];
+        store8(out + row * C + c, x[p]);
+    }
+    if (lane == 0) {
+        mean[row] = average;
+        rstd[row] = r;
+    }
+}
+
+/* blockIdx.x: the strip, blockIdx.y: the item. P: pieces of a lane; V: channels of a thread. */
+template <typename T, int P, int V>
+__global__ void __launch_bounds__(THREADS, P * sizeof(T) <= 4 ? 2 : 1)
+    filter_norm_kernel(T *out, T *deep, float *mean, float *rstd, const T *in, const T *w, const T *bias,
+                       const T *norm_w, const T *norm_b, const int32_t *len, int rows, int C, int K)
+{
+    SHARED_BYTES(shared);
+    T *kept = (T *)shared; /* [STRIP, C] */
+    const int t0 = blockIdx.x * STRIP, b = blockIdx.y, length = len ? min(max(len[b], 0), rows) : rows;
+    const int64_t first = (int64_t)b * rows;
+    filter_rows<T, V>(kept, deep, in, w, bias, first, t0, length, rows, C, K);
     /* What the norm needs is asked for before the barrier. */
     const int lane = threadIdx.x % 32;
     Piece<T> pw[P], pb[P];
@@ -107,49 +160,43 @@ __global__ void __launch_bounds__(THREADS, P * sizeof(T) <= 4 ? 2 : 1)
         }
     }
     __syncthreads();
-    /* A warp has a row: the mean first, then squares of differences. */
-    for (int j = threadIdx.x / 32; j < STRIP && t0 + j < rows; j += WARPS) {
-        const int64_t row = first + t0 + j;
-        float x[P][8], total = 0.0f, square = 0.0f;
-#pragma unroll
-        for (int p = 0; p < P; p++) {
-            int c = (p * 32 + lane) * 8;
-            if (c >= C)
-                continue;
-            load8(x[p], kept + j * C + c);
-#pragma unroll
-            for (int i = 0; i < 8; i++)
-                total += x[p][i];
-        }
-        float average = warp_sum(total) / (float)C;
-#pragma unroll
-        for (int p = 0; p < P; p++)
-            if ((p * 32 + lane) * 8 < C)
-#pragma unroll
-                for (int i = 0; i < 8; i++)
-                    square += (x[p][i] - average) * (x[p][i] - average);
-        float r = rsqrtf(warp_sum(square) / (float)C + NORM_EPS);
-#pragma unroll
-        for (int p = 0; p < P; p++) {
-            int c = (p * 32 + lane) * 8;
-            float scale[8], shift[8];
-            if (c >= C)
-                continue;
-            pw[p].unpack(scale);
-            pb[p].unpack(shift);
-#pragma unroll
-            for (int i = 0; i < 8; i++)
-                x[p][i] = (x[p][i] - average) * r * scale[i] + shift[i];
-            store8(out + row * C + c, x[p]);
-        }
-        if (lane == 0) {
-            mean[row] = average;
-            rstd[row] = r;
-        }
-    }
+    /* A warp has a row. */
+    for (int j = threadIdx.x / 32; j < STRIP && t0 + j < rows; j += WARPS)
+        norm_row<T, P>(out, mean, rstd, kept + j * C, pw, pb, first + t0 + j, C);
 }
 
 /* ---- backward ---- */
+
+/* A row's gradient before the norm takes from that behind it, weighted (g), the row normalised (n), and the
+ * means of g and g n. */
+template <typename T, int P>
+__device__ __forceinline__ float2 norm_terms(float g[P][8], float n[P][8], const Piece<T> pg[P],
+                                             const Piece<T> pn[P], const T *norm_w, float average, float r,
+                                             int C)
+{
+    const int lane = threadIdx.x % 32;
+    float sum1 = 0.0f, sum2 = 0.0f;
+#pragma unroll
+    for (int p = 0; p < P; p++) {
+        int c = (p * 32 + lane) * 8;
+        float scale[8];
+        if (c >= C)
+            continue;
+        load8(scale, norm_w + c);
+        pg[p].unpack(g[p]);
+        pn[p].unpack(n[p]);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            n[p][i] = (n[p][i] - average) * r;
+            g[p][i] *= scale[i];
+            sum1 += g[p][i];
+            sum2 += g[p][i] * n[p][i];
+        }
+    }
+    sum1 = warp_sum(sum1) / (float)C;
+    sum2 = warp_sum(sum2) / (float)C;
+    return make_float2(sum1, sum2);
+}
 
 /* The norm's gradient of the rows around the strip, to shared memory; of its own rows to ddeep, too. */
 template <typename T, int P>
@@ -181,26 +228,8 @@ __device__ __forceinline__ void norm_rows(T *kept, T *ddeep, const T *dout, cons
         const int j = warp + turn * WARPS, t = t0 - HALF + j;
         if (t < 0 || t >= rows || j >= AROUND)
             continue;
-        float g[P][8], n[P][8], sum1 = 0.0f, sum2 = 0.0f;
-#pragma unroll
-        for (int p = 0; p < P; p++) {
-            int c = (p * 32 + lane) * 8;
-            float scale[8];
-            if (c >= C)
-                continue;
-            load8(scale, norm_w + c);
-            pg[turn][p].unpack(g[p]);
-            pn[turn][p].unpack(n[p]);
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                n[p][i] = (n[p][i] - averages[turn]) * rs[turn];
-                g[p][i] *= scale[i];
-                sum1 += g[p][i];
-                sum2 += g[p][i] * n[p][i];
-            }
-        }
-        sum1 = warp_sum(sum1) / (float)C;
-        sum2 = warp_sum(sum2) / (float)C;
+        float g[P][8], n[P][8];
+        const float2 means = norm_terms<T, P>(g, n, pg[turn], pn[turn], norm_w, averages[turn], rs[turn], C);
 #pragma unroll
         for (int p = 0; p < P; p++) {
             int c = (p * 32 + lane) * 8;
@@ -208,7 +237,7 @@ __device__ __forceinline__ void norm_rows(T *kept, T *ddeep, const T *dout, cons
                 continue;
 #pragma unroll
             for (int i = 0; i < 8; i++)
-                g[p][i] = rs[turn] * (g[p][i] - sum1 - n[p][i] * sum2);
+                g[p][i] = rs[turn] * (g[p][i] - means.x - n[p][i] * means.y);
             store8(kept + j * C + c, g[p]);
             if (j >= HALF && j < HALF + STRIP)
                 store8(ddeep + (int64_t)t * C + c, g[p]);
@@ -322,6 +351,37 @@ __global__ void __launch_bounds__(THREADS)
 
 /* ---- parameters ---- */
 
+/* Adds what rows t0 .. last - 1 of one item give to the gradients of the taps, and of the bias (the last of
+ * them). x: rows t - HALF .. t + HALF move along. */
+template <typename T, int V>
+__device__ __forceinline__ void add_taps(float sum[TAPS + 1][V], const T *in, const T *ddeep, int t0,
+                                         int last, int length, int C)
+{
+    float x[TAPS][V] = {};
+#pragma unroll
+    for (int k = 0; k < TAPS - 1; k++)
+        if (t0 + k - HALF >= 0 && t0 + k - HALF < length)
+            load_pair<V>(x[k + 1], in + (int64_t)(t0 + k - HALF) * C);
+#pragma unroll 8
+    for (int t = t0; t < last; t++) {
+        float g[V], next[V] = {};
+        load_pair<V>(g, ddeep + (int64_t)t * C);
+        if (t + HALF < length)
+            load_pair<V>(next, in + (int64_t)(t + HALF) * C);
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+#pragma unroll
+            for (int k = 0; k < TAPS - 1; k++)
+                x[k][v] = x[k + 1][v];
+            x[TAPS - 1][v] = next[v];
+#pragma unroll
+            for (int k = 0; k < TAPS; k++)
+                sum[k][v] += x[k][v] * g[v];
+            sum[TAPS][v] += g[v];
+        }
+    }
+}
+
 /* partial [layers][gridDim.y][K + 3][C]: the gradients of w and bias, and those of the norm's, over the rows
  * of one part. blockIdx.z: the layer. */
 template <typename T, int V>
@@ -343,30 +403,7 @@ __global__ void __launch_bounds__(PART_THREADS)
     for (int64_t row = first; row < end;) {
         int b = (int)(row / rows), t0 = (int)(row % rows), length = len ? min(max(len[b], 0), rows) : rows;
         int stop = (int)min((int64_t)rows, t0 + end - row), last = min(stop, length);
-        const T *x_at = in + (int64_t)b * rows * C, *g_at = ddeep + (int64_t)b * rows * C;
-        float x[TAPS][V] = {}; /* rows t - HALF .. t + HALF */
-#pragma unroll
-        for (int k = 0; k < TAPS - 1; k++)
-            if (t0 + k - HALF >= 0 && t0 + k - HALF < length)
-                load_pair<V>(x[k + 1], x_at + (int64_t)(t0 + k - HALF) * C);
-#pragma unroll 8
-        for (int t = t0; t < last; t++) {
-            float g[V], next[V] = {};
-            load_pair<V>(g, g_at + (int64_t)t * C);
-            if (t + HALF < length)
-                load_pair<V>(next, x_at + (int64_t)(t + HALF) * C);
-#pragma unroll
-            for (int v = 0; v < V; v++) {
-#pragma unroll
-                for (int k = 0; k < TAPS - 1; k++)
-                    x[k][v] = x[k + 1][v];
-                x[TAPS - 1][v] = next[v];
-#pragma unroll
-                for (int k = 0; k < TAPS; k++)
-                    sum[k][v] += x[k][v] * g[v];
-                sum[TAPS][v] += g[v];
-            }
-        }
+        add_taps<T, V>(sum, in + (int64_t)b * rows * C, ddeep + (int64_t)b * rows * C, t0, last, length, C);
         row += stop - t0;
     }
 #pragma unroll 8

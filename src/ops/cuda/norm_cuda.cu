@@ -11,6 +11,42 @@
 /* Warps of the backward kernel on a multiprocessor; all its blocks run at once. */
 #define RESIDENT_WARPS(T) (sizeof(T) == 2 ? 24 : 16)
 
+/* A row in registers, normalised, scaled and shifted, to `out`: the mean first, then squares of differences,
+ * so that nothing cancels out. total: this lane's sum. */
+template <typename T, int P>
+__device__ __forceinline__ void normalise_row(T *out, float *mean, float *rstd, float kept[P][8], float total,
+                                              const T *w, const T *b, int64_t row, int C)
+{
+    int lane = threadIdx.x % 32;
+    float average = warp_sum(total) / (float)C, square = 0.0f;
+#pragma unroll
+    for (int pass = 0; pass < P; pass++) {
+        if ((pass * 32 + lane) * 8 >= C)
+            continue;
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            square += (kept[pass][j] - average) * (kept[pass][j] - average);
+    }
+    float r = rsqrtf(warp_sum(square) / (float)C + NORM_EPS);
+#pragma unroll
+    for (int pass = 0; pass < P; pass++) {
+        int c = (pass * 32 + lane) * 8;
+        float *v = kept[pass], scale[8], shift[8];
+        if (c >= C)
+            continue;
+        load8(scale, w + c);
+        load8(shift, b + c);
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            v[j] = (v[j] - average) * r * scale[j] + shift[j];
+        store8(out + row * C + c, v);
+    }
+    if (lane == 0) {
+        mean[row] = average;
+        rstd[row] = r;
+    }
+}
+
 /* Rows in registers: P pieces of a lane, all of them asked for before the first is used. */
 template <typename T, int P>
 __global__ void __launch_bounds__(32 * NORM_WARPS)
@@ -57,35 +93,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
         for (int j = 0; j < 8; j++)
             total += v[j];
     }
-    /* Mean first, then squares of differences: no cancellation. */
-    float average = warp_sum(total) / (float)C, square = 0.0f;
-#pragma unroll
-    for (int pass = 0; pass < P; pass++) {
-        if ((pass * 32 + lane) * 8 >= C)
-            continue;
-#pragma unroll
-        for (int j = 0; j < 8; j++)
-            square += (kept[pass][j] - average) * (kept[pass][j] - average);
-    }
-    float r = rsqrtf(warp_sum(square) / (float)C + NORM_EPS);
-#pragma unroll
-    for (int pass = 0; pass < P; pass++) {
-        int c = (pass * 32 + lane) * 8;
-        float *v = kept[pass], scale[8], shift[8];
-        if (c >= C)
-            continue;
-        /* Normalised, scaled and shifted, straight from the registers. */
-        load8(scale, w + c);
-        load8(shift, b + c);
-#pragma unroll
-        for (int j = 0; j < 8; j++)
-            v[j] = (v[j] - average) * r * scale[j] + shift[j];
-        store8(out + row * C + c, v);
-    }
-    if (lane == 0) {
-        mean[row] = average;
-        rstd[row] = r;
-    }
+    normalise_row<T, P>(out, mean, rstd, kept, total, w, b, row, C);
 }
 
 /* Any row: every pass reads it again. V: elements of one access. */
@@ -142,6 +150,55 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
 }
 
+/* A piece of a row: n becomes normalised, g is weighted; what they give to dw and db, and to two sums over
+ * the row. */
+__device__ __forceinline__ void weigh(float g[8], float n[8], float dw[8], float db[8], const float scale[8],
+                                      float average, float r, float *sum1, float *sum2)
+{
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        n[j] = (n[j] - average) * r;
+        dw[j] += g[j] * n[j];
+        db[j] += g[j];
+        g[j] *= scale[j];
+        *sum1 += g[j];
+        *sum2 += g[j] * n[j];
+    }
+}
+
+/* d becomes the branch's gradient: the same through its dropout. */
+template <typename T>
+__device__ __forceinline__ void through_dropout(T *dy, float d[8], float dys[8], const DropoutCuda &drop,
+                                                const DropoutDraw &draw, int64_t i)
+{
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        d[j] = rounded<T>(d[j]);
+    drop_some<8>(d, drop, draw, i);
+    store8(dy + i, d);
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        dys[j] += d[j];
+}
+
+/* Both sums over the block: across the warp, then across its warps, through a place for each of them. The
+ * caller takes turns between two buffers, so one barrier is enough. */
+__device__ __forceinline__ void block_sums(float *sum1, float *sum2, float2 *places, int warps)
+{
+    *sum1 = warp_sum(*sum1);
+    *sum2 = warp_sum(*sum2);
+    if (warps > 1) {
+        if (threadIdx.x % 32 == 0)
+            places[threadIdx.x / 32] = make_float2(*sum1, *sum2);
+        __syncthreads();
+        *sum1 = *sum2 = 0.0f;
+        for (int i = 0; i < warps; i++) {
+            *sum1 += places[i].x;
+            *sum2 += places[i].y;
+        }
+    }
+}
+
 /* A block has a thread for every eight channels and takes one row after the other. partial [blocks, 3, C]:
  * sums of dout * normalised, of dout, and of dy over the block's rows (`wanted` of them: 2 or 3). What the
  * next row needs is asked for before the sums over the present one. */
@@ -154,7 +211,7 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
     const int c = threadIdx.x * 8, warps = blockDim.x / 32, has = c < C;
     const DropoutDraw draw = dropout_draw(drop);
     const float share = 1.0f / (float)C;
-    float dw[8], db[8], dys[8], scale[8], next_mean, next_rstd;
+    float dw[8] = {}, db[8] = {}, dys[8] = {}, scale[8] = {}, next_mean, next_rstd;
     Piece<T> next_g, next_n, next_d;
     auto ask = [&](int64_t row) {
         next_mean = mean[row];
@@ -166,9 +223,6 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
                 next_d.load(dsum + row * C + c);
         }
     };
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-        dw[j] = db[j] = dys[j] = scale[j] = 0.0f;
     if (has)
         load8(scale, w + c);
     ask(blockIdx.x);
@@ -183,29 +237,8 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
         if (row + gridDim.x < R)
             ask(row + gridDim.x);
         if (has)
-#pragma unroll
-            for (int j = 0; j < 8; j++) {
-                n[j] = (n[j] - average) * r;
-                dw[j] += g[j] * n[j];
-                db[j] += g[j];
-                g[j] *= scale[j];
-                sum1 += g[j];
-                sum2 += g[j] * n[j];
-            }
-        /* Two sums over the row: across the warp, then across the block. The buffers take turns, so one
-         * barrier is enough. */
-        sum1 = warp_sum(sum1);
-        sum2 = warp_sum(sum2);
-        if (warps > 1) {
-            if (threadIdx.x % 32 == 0)
-                sums[turn][threadIdx.x / 32] = make_float2(sum1, sum2);
-            __syncthreads();
-            sum1 = sum2 = 0.0f;
-            for (int i = 0; i < warps; i++) {
-                sum1 += sums[turn][i].x;
-                sum2 += sums[turn][i].y;
-            }
-        }
+            weigh(g, n, dw, db, scale, average, r, &sum1, &sum2);
+        block_sums(&sum1, &sum2, sums[turn], warps);
         if (!has)
             continue;
         sum1 *= share;
@@ -216,17 +249,8 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
             /* dx = rstd (g - mean(g) - n mean(g n)), g being dout times the weight. */
             d[j] = (dsum ? d[j] : 0.0f) + r * (g[j] - sum1 - n[j] * sum2);
         store8(dx + i, d);
-        /* The branch has the same gradient through its dropout. */
-        if (dy) {
-#pragma unroll
-            for (int j = 0; j < 8; j++)
-                d[j] = rounded<T>(d[j]);
-            drop_some<8>(d, drop, draw, i);
-            store8(dy + i, d);
-#pragma unroll
-            for (int j = 0; j < 8; j++)
-                dys[j] += d[j];
-        }
+        if (dy)
+            through_dropout(dy, d, dys, drop, draw, i);
     }
     if (has) {
         /* The block's share of dw, db and the sum of dy. */

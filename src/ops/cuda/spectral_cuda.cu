@@ -67,66 +67,77 @@ static size_t scale_shared(const ScaleCuda *s)
            sizeof(int) * (size_t)((3 + frames) * s->bands.count);
 }
 
-/* A block of one resolution: `block` counts groups of frames over all items. A thread has points, bins and
- * bands of one frame. Nothing is read in a branch, so that all of it is on its way at once. */
-template <int LOG2>
-__device__ __forceinline__ void scale_block(float *losses, float *gradients, const float *wave,
-                                            const float *target, const int32_t *len, const ScaleCuda &scale,
-                                            int samples, int block, int items, unsigned char *shared,
-                                            float *sums)
+/* A block of one resolution, as a thread of it sees it, which has points, bins and bands of one frame. */
+template <int LOG2> struct Spectrum {
+    enum { N = 1 << LOG2, T = N / 16, G = FFT_THREADS / T, BINS = N / 2 + 1, SUBS = T / LANES };
+    int t;                         /* of the frame's threads */
+    int frame, item, start;        /* start: of the frame, in samples of its item */
+    bool inside;                   /* frames behind the last one are none */
+    float2 *z;                     /* points */
+    float *ours, *theirs, *change; /* [BINS] */
+    int *place;                    /* [bands][first, width, at] */
+    float *slopes;                 /* [bands] */
+
+    /* `block` counts groups of frames over all items. */
+    __device__ __forceinline__ Spectrum(const ScaleCuda &scale, int block, int items, unsigned char *shared)
+    {
+        const int g = threadIdx.x / T, all = items * scale.frames;
+        t = threadIdx.x % T;
+        frame = block * G + g;
+        inside = frame < all;
+        item = inside ? frame / scale.frames : 0;
+        start = inside ? frame % scale.frames * scale.f.hop - N / 2 : -N / 2;
+        float *bins = (float *)((float2 *)shared + FFT_ROOM);
+        z = (float2 *)shared + g * (N + N / 16);
+        ours = bins + g * BINS;
+        theirs = ours + G * BINS;
+        change = theirs + G * BINS;
+        place = (int *)(bins + 3 * G * BINS);
+        slopes = (float *)(place + 3 * scale.bands.count) + g * scale.bands.count;
+    }
+};
+
+__device__ __forceinline__ void fetch_places(int *place, const SoundBands &bands)
 {
-    constexpr int N = 1 << LOG2, T = N / 16, G = FFT_THREADS / T, BINS = N / 2 + 1, SUBS = T / LANES;
-    const FramesCuda f = scale.f;
-    const SoundBands bands = scale.bands;
-    const int g = threadIdx.x / T, t = threadIdx.x % T, all = items * scale.frames;
-    const int frame = block * G + g, inside = frame < all, item = inside ? frame / scale.frames : 0,
-              start = inside ? frame % scale.frames * f.hop - N / 2 : -N / 2;
-    const bool counts = inside && !(len && len[item] == 0);
-    float2 *z = (float2 *)shared + g * (N + N / 16);
-    float *ours = (float *)((float2 *)shared + FFT_ROOM) + g * BINS, *theirs = ours + G * BINS,
-          *change = theirs + G * BINS;
-    int *place =
-        (int *)((float *)((float2 *)shared + FFT_ROOM) + 3 * G * BINS); /* [count][first, width, at] */
-    float *slopes = (float *)(place + 3 * bands.count) + g * bands.count;
-    const float *w = wave + (int64_t)item * samples, *y = target + (int64_t)item * samples;
     for (int b = threadIdx.x; b < bands.count; b += FFT_THREADS) {
         place[3 * b] = bands.first[b];
         place[3 * b + 1] = bands.width[b];
         place[3 * b + 2] = bands.at[b];
     }
-    fft_some<LOG2, 1>(
-        z, t, f.turn,
-        [&](int i) {
-            int s = mirrored(start + i, samples);
-            float a = w[s] * f.window[i], b = y[s] * f.window[i];
-            return make_float2(counts ? a : 0.0f, counts ? b : 0.0f);
-        },
-        [&](int i, float2 x) { z[fft_at(i)] = x; });
-    __syncthreads();
+}
+
+/* The magnitudes of a transform of both. */
+template <int LOG2> __device__ __forceinline__ void magnitudes(const Spectrum<LOG2> &o)
+{
 #pragma unroll
     for (int r = 0; r < 9; r++) {
-        int i = t + r * T;
-        if (r == 8 && t > 0)
+        int i = o.t + r * o.T;
+        if (r == 8 && o.t > 0)
             break;
-        float2 a = z[fft_at(i)], m = z[fft_at((N - i) & (N - 1))];
-        ours[i] = size_of(ours_of(a, m));
-        theirs[i] = size_of(theirs_of(a, m));
-        change[i] = 0.0f;
+        float2 a = o.z[fft_at(i)], m = o.z[fft_at((o.N - i) & (o.N - 1))];
+        o.ours[i] = size_of(ours_of(a, m));
+        o.theirs[i] = size_of(theirs_of(a, m));
+        o.change[i] = 0.0f;
     }
-    __syncthreads();
-    /* Four lanes have a band. Those with even numbers do not overlap, and every lane has either even or odd
-     * ones. */
-    static_assert(SUBS % 2 == 0, "lanes of even and odd bands");
-    const int lane = t % LANES, sub = t / LANES, odd = sub % 2;
+}
+
+/* This thread's share of the loss; what the bands change is left in `change`, of those with odd numbers in
+ * `slopes`. Four lanes have a band. Those with even numbers do not overlap, and every lane has either even or
+ * odd ones. */
+template <int LOG2>
+__device__ __forceinline__ float compare_bands(const Spectrum<LOG2> &o, const SoundBands &bands)
+{
+    static_assert(Spectrum<LOG2>::SUBS % 2 == 0, "lanes of even and odd bands");
+    const int lane = o.t % LANES, sub = o.t / LANES, odd = sub % 2;
     float loss = 0.0f;
-    for (int b0 = 0; b0 < bands.count; b0 += SUBS) {
-        const int b = min(b0 + sub, bands.count - 1), first = place[3 * b], width = place[3 * b + 1];
-        const float *weight = bands.weights + place[3 * b + 2];
+    for (int b0 = 0; b0 < bands.count; b0 += o.SUBS) {
+        const int b = min(b0 + sub, bands.count - 1), first = o.place[3 * b], width = o.place[3 * b + 1];
+        const float *weight = bands.weights + o.place[3 * b + 2];
         float a = 0.0f, c = 0.0f, slope;
 #pragma unroll 2
         for (int i = lane; i < width; i += LANES) {
-            a += weight[i] * ours[first + i];
-            c += weight[i] * theirs[first + i];
+            a += weight[i] * o.ours[first + i];
+            c += weight[i] * o.theirs[first + i];
         }
         /* Frames that do not count have zeros on both sides. */
         float apart = compare(lanes_sum(a), lanes_sum(c), bands.floor, &slope);
@@ -134,34 +145,69 @@ __device__ __forceinline__ void scale_block(float *losses, float *gradients, con
             continue;
         loss += lane == 0 ? apart : 0.0f;
         if (odd)
-            slopes[b] = slope;
+            o.slopes[b] = slope;
         else
             for (int i = lane; i < width; i += LANES)
-                change[first + i] = slope * weight[i];
+                o.change[first + i] = slope * weight[i];
     }
-    loss = block_sum(loss, sums);
+    return loss;
+}
+
+/* What the bands with odd numbers change comes on top. */
+template <int LOG2>
+__device__ __forceinline__ void add_odd_bands(const Spectrum<LOG2> &o, const SoundBands &bands)
+{
+    const int lane = o.t % LANES, sub = o.t / LANES, odd = sub % 2;
+    for (int b = sub; b < bands.count && odd; b += o.SUBS) {
+        const float *weight = bands.weights + o.place[3 * b + 2];
+        const float slope = o.slopes[b];
+        for (int i = lane; i < o.place[3 * b + 1]; i += LANES)
+            o.change[o.place[3 * b] + i] += slope * weight[i];
+    }
+}
+
+/* Nothing is read in a branch, so that all of it is on its way at once. */
+template <int LOG2>
+__device__ __forceinline__ void scale_block(float *losses, float *gradients, const float *wave,
+                                            const float *target, const int32_t *len, const ScaleCuda &scale,
+                                            int samples, int block, int items, unsigned char *shared,
+                                            float *sums)
+{
+    const Spectrum<LOG2> o(scale, block, items, shared);
+    const FramesCuda f = scale.f;
+    const SoundBands bands = scale.bands;
+    const bool counts = o.inside && !(len && len[o.item] == 0);
+    const float *w = wave + (int64_t)o.item * samples, *y = target + (int64_t)o.item * samples;
+    fetch_places(o.place, bands);
+    fft_some<LOG2, 1>(
+        o.z, o.t, f.turn,
+        [&](int i) {
+            int s = mirrored(o.start + i, samples);
+            float a = w[s] * f.window[i], b = y[s] * f.window[i];
+            return make_float2(counts ? a : 0.0f, counts ? b : 0.0f);
+        },
+        [&](int i, float2 x) { o.z[fft_at(i)] = x; });
+    __syncthreads();
+    magnitudes(o);
+    __syncthreads();
+    float loss = block_sum(compare_bands(o, bands), sums);
     if (threadIdx.x == 0)
         losses[scale.losses_at + block] = scale.weight * loss;
     if (!gradients)
         return;
-    for (int b = sub; b < bands.count && odd; b += SUBS) {
-        const float *weight = bands.weights + place[3 * b + 2];
-        const float slope = slopes[b];
-        for (int i = lane; i < place[3 * b + 1]; i += LANES)
-            change[place[3 * b] + i] += slope * weight[i];
-    }
+    add_odd_bands(o, bands);
     __syncthreads();
-    float *to = gradients + scale.gradients_at + (int64_t)frame * N;
+    float *to = gradients + scale.gradients_at + (int64_t)o.frame * o.N;
     fft_some<LOG2, -1>(
-        z, t, f.turn,
+        o.z, o.t, f.turn,
         [&](int i) {
-            int k = i < BINS ? i : 0;
-            float2 x = ours_of(z[fft_at(k)], z[fft_at((N - k) & (N - 1))]);
-            float size = ours[k], d = size > TINY && i < BINS ? __fdividef(change[k], size) : 0.0f;
+            int k = i < o.BINS ? i : 0;
+            float2 x = ours_of(o.z[fft_at(k)], o.z[fft_at((o.N - k) & (o.N - 1))]);
+            float size = o.ours[k], d = size > TINY && i < o.BINS ? __fdividef(o.change[k], size) : 0.0f;
             return make_float2(d * x.x, d * x.y);
         },
         [&](int i, float2 x) {
-            if (inside)
+            if (o.inside)
                 to[i] = scale.weight * x.x * f.window[i];
         });
 }
