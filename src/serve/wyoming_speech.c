@@ -137,8 +137,7 @@ int wyoming_speech_begin(WyomingSpeech *s, const WyomingEvent *e, int streams, E
     s->begun = 0;
     s->count = 0;
     int rc = choose_voice(s, &order, e, err);
-    s->typed =
-        (Typed){.studio = s->studio, .order = order, .max_text = s->o->max_text, .streams = streams};
+    s->typed = (Typed){.studio = s->studio, .order = order, .max_text = s->o->max_text, .streams = streams};
     if (!rc && !streams)
         rc = wyoming_speech_add(s, e, err);
     if (!streams)
