@@ -167,6 +167,7 @@ PY
         printf 'POST /v1/audio/speech HTTP/1.1\r\nHost: [::1]:80\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{"input":"a"}' >"$dir/seed-5"
         printf 'POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"inp\r\n8\r\nut":"a"}\r\n0\r\n\r\n' >"$dir/seed-6"
         printf 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer x\r\n\r\nHEAD / HTTP/1.1\r\nHost: a.localhost\r\nIf-None-Match: "1"\r\n\r\nOPTIONS /metrics HTTP/1.0\r\n\r\n' >"$dir/seed-7"
+        printf 'POST /v1/audio/speech?voice=x HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nHello\r\n1\r\n.\r\n0\r\nX: y\r\n\r\n' >"$dir/seed-10"
         printf 'GET /v1/runs/a%%2fb/file?path=x HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-5\r\nSec-Fetch-Site: cross-site\r\n\r\n' >"$dir/seed-8"
         ;;
     options)

@@ -44,6 +44,8 @@ static void end_request(void *arg, struct MHD_Connection *c, void **context,
     if (!r)
         return;
     *context = NULL;
+    if (r->live.taken)
+        live_leave(r);
     /* It is not woken any more after this. */
     if (r->release)
         r->release(r->kept);
@@ -55,36 +57,39 @@ static void end_request(void *arg, struct MHD_Connection *c, void **context,
     free(r);
 }
 
-static enum MHD_Result take_body(HttpRequest *r, const char *data, size_t *size)
+const char *http_admit(HttpRequest *r, size_t size, int *status)
 {
     Http *h = r->h;
-    pthread_mutex_lock(&h->lock);
-    int fits = h->body_bytes + *size <= BODIES * h->o.max_body;
-    if (fits) {
-        h->body_bytes += *size;
-        r->body_counted += *size;
-    }
-    pthread_mutex_unlock(&h->lock);
-    if (r->body.size + *size > h->o.max_body || !r->route->takes_body) {
-        guard_cut(r, 413, "the body is too large");
-        return MHD_NO;
-    }
-    if (fits)
+    *status = 413;
+    if (r->body_counted + size > h->o.max_body || !r->route->takes_body)
+        return "the body is too large";
+    *status = 503;
+    if (h->body_bytes + size > BODIES * h->o.max_body)
+        return "too many large requests at once: try again later";
+    *status = 0;
+    h->body_bytes += size;
+    r->body_counted += size;
+    return NULL;
+}
+
+static enum MHD_Result take_body(HttpRequest *r, const char *data, size_t *size)
+{
+    int status;
+    pthread_mutex_lock(&r->h->lock);
+    const char *why = http_admit(r, *size, &status);
+    pthread_mutex_unlock(&r->h->lock);
+    if (!why)
         buf_add(&r->body, data, *size);
-    if (!fits || r->body.failed) {
-        guard_cut(r, 503, "too many large requests at once: try again later");
+    if (r->body.failed) {
+        status = 503;
+        why = "there is no memory for the request";
+    }
+    if (why) {
+        guard_cut(r, status, why);
         return MHD_NO;
     }
     *size = 0;
     return MHD_YES;
-}
-
-/* Errors of handlers. What is wrong with the request they have said themselves. */
-static int answer_failure(HttpRequest *r, int rc, const Err *err)
-{
-    log_error(r->h->o.log, "%s %s: %s", r->route->method, r->path, err->msg[0] ? err->msg : "out of memory");
-    return http_refuse(r, rc == ERR_NOMEM ? 503 : 500, "server_error",
-                       err->msg[0] ? err->msg : "out of memory");
 }
 
 /* Until it has answered, or waits. */
@@ -94,11 +99,8 @@ static enum MHD_Result run_handler(HttpRequest *r)
         Err err = {0};
         if (r->gone || r->h->ending)
             return MHD_NO;
-        if (r->late) {
-            http_add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "10");
-            int rc = http_refuse(r, 503, "timeout", "the answer took too long: the server is overloaded");
-            return rc ? MHD_NO : MHD_YES;
-        }
+        if (r->late)
+            return http_refuse_late(r) ? MHD_NO : MHD_YES;
         int rc = r->route->answer(r, r->h->o.arg, &err);
         if (rc == HTTP_LATER) {
             if (guard_wait(r))
@@ -106,7 +108,7 @@ static enum MHD_Result run_handler(HttpRequest *r)
             continue;
         }
         if (!r->answered)
-            rc = answer_failure(r, rc, &err);
+            rc = http_fail(r, rc, &err);
         return r->answered && !rc ? MHD_YES : MHD_NO;
     }
 }
@@ -116,6 +118,30 @@ static int has_body(struct MHD_Connection *c)
     const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
     return (length && strcmp(length, "0") != 0) ||
            MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/* The handler hears of it before its body comes. */
+static enum MHD_Result begin_live(HttpRequest *r)
+{
+    Err err = {0};
+    int rc = r->route->answer(r, r->h->o.arg, &err);
+    if (rc == HTTP_LATER || rc == HTTP_MORE_BODY)
+        return live_begin(r) ? MHD_YES : MHD_NO;
+    if (!r->answered)
+        rc = http_fail(r, rc, &err);
+    return !rc && guard_answering(r) ? MHD_YES : MHD_NO;
+}
+
+/* A part of its body, or its end; again after every wait. */
+static enum MHD_Result go_on_live(HttpRequest *r, const char *data, size_t *size)
+{
+    const int ended = *size == 0;
+    live_take(r, data, *size);
+    *size = 0;
+    while (ended && !guard_wait(r))
+        if (r->gone || r->h->ending)
+            return MHD_NO;
+    return MHD_YES;
 }
 
 /* Called when the header is there, with parts of the body, and when all is there; again after every wait. An
@@ -133,10 +159,12 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char
         r->head = strcmp(method, "HEAD") == 0;
         if (!has_body(c))
             return MHD_YES;
-        if (http_check(r, method))
+        if (http_check(r, method, version))
             return r->answered && guard_answering(r) ? MHD_YES : MHD_NO;
-        return MHD_YES;
+        return r->live.wanted ? begin_live(r) : MHD_YES;
     }
+    if (r->live.taken)
+        return go_on_live(r, data, size);
     if (r->answered) { /* the rest of a body that was refused */
         *size = 0;
         return MHD_YES;
@@ -147,7 +175,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char
         r->whole = 1;
         if (!guard_answering(r))
             return MHD_NO;
-        if (!r->route && http_check(r, method))
+        if (!r->route && http_check(r, method, version))
             return r->answered ? MHD_YES : MHD_NO;
     }
     return run_handler(r);
@@ -215,6 +243,8 @@ int http_open(Http **out, const HttpOptions *o, Err *err)
     h->o = *o;
     h->o.max_connections = allow_descriptors(o->max_connections, o->log);
     int rc = guard_open(h, err);
+    if (!rc)
+        rc = live_open(h, err);
     *out = h; /* handlers may look for it as soon as there are any */
     if (!rc) {
         h->daemon = start_daemon(h);
@@ -223,6 +253,7 @@ int http_open(Http **out, const HttpOptions *o, Err *err)
     }
     if (rc) {
         close(o->fd);
+        live_close(h);
         guard_close(h);
         free(h);
         *out = NULL;
@@ -271,6 +302,7 @@ void http_close(Http *h)
         return;
     if (h->daemon)
         http_stop(h, 0);
+    live_close(h);
     guard_close(h);
     free(h->counts);
     free(h);

@@ -3,6 +3,10 @@
  * returns HTTP_LATER, and the thread that ends the wait calls http_wake. A stream is an answer that is
  * produced piece by piece.
  *
+ * A live request is one whose body is answered while it still comes: the body comes in chunks and has the
+ * route's live_type. Its handler is called first when the headers are there, then whenever more of the body
+ * is there (http_take_body) or http_wake was called. The connection ends with the answer.
+ *
  *     static int health(HttpRequest *r, void *arg, Err *err)
  *     {
  *         return http_answer_json(r, 200, json_pack("{s:s}", "status", "ok"));
@@ -26,16 +30,17 @@
 typedef struct Http Http;
 typedef struct HttpRequest HttpRequest;
 
-enum { HTTP_LATER = 1 };
+enum { HTTP_LATER = 1, HTTP_MORE_BODY = 2 };
 
 typedef struct HttpRoute {
     const char *method; /* "GET" also answers HEAD, unless no_head is set */
     const char *path;   /* "/v1/models"; a star at the end matches every path with this beginning */
     /* Returns the result of an http_answer_ function, HTTP_LATER (it is called again after http_wake), or an
-     * error, which becomes a 500 with its message. It is called when the whole body has been received. arg:
-     * HttpOptions.arg. */
+     * error, which becomes a 500 with its message. It is called when the whole body has been received; that
+     * of a live request earlier, and may return HTTP_MORE_BODY. arg: HttpOptions.arg. */
     int (*answer)(HttpRequest *r, void *arg, Err *err);
     const char *body_type; /* media type that a body must have: "application/json"; NULL: any */
+    const char *live_type; /* the other one that it may have, and then makes the request live; NULL: none */
     int takes_body;        /* 0: a body is 413 */
     int no_head;           /* 1: the headers are not known without the work of a GET, so HEAD is not
                             * supported */
@@ -48,10 +53,15 @@ const char *http_path(const HttpRequest *r); /* unescaped, UTF-8; begins with / 
 const char *http_rest(const HttpRequest *r); /* the part of the path that the star matched; "" without a
                                               * star */
 int http_has_body(const HttpRequest *r);     /* its route takes a body */
-/* A value from the query string, unescaped; NULL: not given. It need not be valid UTF-8. */
+/* A value from the query string, unescaped; NULL: not given. It need not be valid UTF-8. Of a live request
+ * query and headers can be read in the first call of its handler only. */
 const char *http_query(HttpRequest *r, const char *name);
 const char *http_header(HttpRequest *r, const char *name);
+int http_has_type(HttpRequest *r, const char *type); /* its body is of this media type */
 const char *http_body(const HttpRequest *r, size_t *size);
+int http_is_live(const HttpRequest *r);
+/* Appends to out what has come of a live body since the last call. 1: that was the rest of it. */
+int http_take_body(HttpRequest *r, Buf *out);
 void http_drop_body(HttpRequest *r); /* frees the memory of a body that is not needed any more */
 /* Attaches the handler's data to the request; `release` is called when the request is over, however it
  * ended. */
@@ -76,10 +86,11 @@ int http_answer_error(HttpRequest *r, int status, const char *param, const char 
 /* The JSON text of such an error, malloc'd; NULL: memory is short. */
 char *http_error_text(int status, const char *param, const char *code, const char *message);
 
-enum { HTTP_STREAM_END = 0, HTTP_STREAM_MORE = 1, HTTP_STREAM_LATER = 2 };
+enum { HTTP_STREAM_END = 0, HTTP_STREAM_MORE = 1, HTTP_STREAM_LATER = 2, HTTP_STREAM_BODY = 3 };
 typedef struct HttpStream {
     /* Appends the data that is ready to out. Returns HTTP_STREAM_MORE, _LATER (it is called again after
-     * http_wake) or _END; an error cuts the answer short. */
+     * http_wake), _BODY (of a live request: when more of its body is there) or _END; an error cuts the answer
+     * short. */
     int (*more)(void *arg, Buf *out, Err *err);
     void *arg;
     int paced; /* 1: the stream is cut off when the time allowed by http_extend is used up, because the client

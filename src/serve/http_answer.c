@@ -33,10 +33,23 @@ const char *http_header(HttpRequest *r, const char *name)
     return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
 }
 
+int http_is_live(const HttpRequest *r) { return r->live.wanted; }
+
 const char *http_body(const HttpRequest *r, size_t *size)
 {
     *size = r->body.size;
     return r->body.data ? r->body.data : "";
+}
+
+int http_take_body(HttpRequest *r, Buf *out)
+{
+    pthread_mutex_lock(&r->h->lock);
+    if (r->body.size)
+        buf_add(out, r->body.data, r->body.size);
+    buf_clear(&r->body);
+    const int whole = r->whole;
+    pthread_mutex_unlock(&r->h->lock);
+    return whole;
 }
 
 void http_drop_body(HttpRequest *r)
@@ -138,6 +151,8 @@ static struct MHD_Response *from_memory(const void *p, size_t n, enum MHD_Respon
 
 int http_answer(HttpRequest *r, int status, const char *type, const void *p, size_t n)
 {
+    if (r->live.taken)
+        return live_answer(r, status, type, p, n);
     return queue(r, status, type, from_memory(p, n, MHD_RESPMEM_MUST_COPY));
 }
 
@@ -154,6 +169,8 @@ int http_answer_static(HttpRequest *r, const char *type, const void *p, size_t n
         http_add_header(r, MHD_HTTP_HEADER_ETAG, etag);
         http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     }
+    if (r->live.taken)
+        return live_answer(r, 200, type, p, n);
     if (is_known(r, etag))
         return queue(r, 304, NULL, from_memory("", 0, MHD_RESPMEM_PERSISTENT));
     return queue(r, 200, type, from_memory(p, n, MHD_RESPMEM_PERSISTENT));
@@ -165,6 +182,11 @@ static int answer_text(HttpRequest *r, int status, char *text)
     if (!text)
         return ERR_NOMEM;
     http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (r->live.taken) {
+        int rc = live_answer(r, status, JSON_TYPE, text, strlen(text));
+        free(text);
+        return rc;
+    }
     struct MHD_Response *response = from_memory(text, strlen(text), MHD_RESPMEM_MUST_FREE);
     if (!response)
         free(text);
@@ -206,6 +228,34 @@ int http_answer_error(HttpRequest *r, int status, const char *param, const char 
     return answer_text(r, status, http_error_text(status, param, code, message));
 }
 
+int http_refuse_late(HttpRequest *r)
+{
+    http_add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "10");
+    return http_refuse(r, 503, "timeout", "the answer took too long: the server is overloaded");
+}
+
+/* What is wrong with the request handlers have said themselves. */
+int http_fail(HttpRequest *r, int rc, const Err *err)
+{
+    log_error(r->h->o.log, "%s %s: %s", r->route->method, r->path, err->msg[0] ? err->msg : "out of memory");
+    return http_refuse(r, rc == ERR_NOMEM ? 503 : 500, "server_error",
+                       err->msg[0] ? err->msg : "out of memory");
+}
+
+void http_head(Buf *out, const HttpRequest *r, int status, const char *type, size_t length)
+{
+    buf_printf(out,
+               "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: %s\r\n"
+               "X-Content-Type-Options: nosniff\r\n",
+               status, MHD_get_reason_phrase_for((unsigned)status), type);
+    for (int i = 0; r && i < r->header_count; i++)
+        buf_printf(out, "%s: %s\r\n", r->header[i].name, r->header[i].value);
+    if (length == SIZE_MAX)
+        buf_str(out, "Transfer-Encoding: chunked\r\n\r\n");
+    else
+        buf_printf(out, "Content-Length: %zu\r\n\r\n", length);
+}
+
 /* --- streams --- */
 
 /* One block of it. It waits, suspended, if nothing is ready. */
@@ -245,6 +295,8 @@ int http_answer_stream(HttpRequest *r, const char *type, const HttpStream *s)
     r->moved = clock_now();
     pthread_mutex_unlock(&r->h->lock);
     http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (r->live.taken)
+        return live_answer_stream(r, type);
     return queue(r, 200, type,
                  MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, r, NULL));
 }

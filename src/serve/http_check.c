@@ -133,14 +133,22 @@ static enum MHD_Result count_lengths(void *arg, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-static int has_type(HttpRequest *r, const char *type)
+int http_has_type(HttpRequest *r, const char *type)
 {
     const char *given = http_header(r, MHD_HTTP_HEADER_CONTENT_TYPE);
     size_t n = strlen(type);
     return given && strncasecmp(given, type, n) == 0 && (!given[n] || given[n] == ';' || given[n] == ' ');
 }
 
-static int check_body(HttpRequest *r, const char *method)
+/* HTTP/1.0 has no chunks to answer in. */
+static int is_live(HttpRequest *r, const char *version)
+{
+    const char *coding = http_header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    return r->route->live_type && http_has_type(r, r->route->live_type) && coding &&
+           strcasecmp(coding, "chunked") == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+}
+
+static int check_body(HttpRequest *r, const char *version)
 {
     Lengths l = {0};
     const HttpRoute *route = r->route;
@@ -161,11 +169,14 @@ static int check_body(HttpRequest *r, const char *method)
         http_refuse(r, 411, "length_required", "the request has neither a Content-Length nor chunks");
         return 1;
     }
-    if (route->body_type && !has_type(r, route->body_type)) {
+    const char *other = route->live_type;
+    if (route->body_type && !http_has_type(r, route->body_type) && !(other && http_has_type(r, other))) {
         http_answer_error(r, 415, NULL, "unsupported_media_type",
-                          "the body must be %s: set Content-Type to it", route->body_type);
+                          "the body must be %s%s%s: set Content-Type to it", route->body_type,
+                          other ? " or " : "", other ? other : "");
         return 1;
     }
+    r->live.wanted = is_live(r, version);
     return 0;
 }
 
@@ -179,7 +190,7 @@ static void refuse_method(HttpRequest *r, const char *method, const char *allow)
         http_answer_error(r, 405, NULL, "method_not_allowed", "this path allows %s", allow);
 }
 
-int http_check(HttpRequest *r, const char *method)
+int http_check(HttpRequest *r, const char *method, const char *version)
 {
     char allow[64];
     if (r->bad_uri || utf8_valid(r->path, strlen(r->path)) != strlen(r->path)) {
@@ -202,5 +213,5 @@ int http_check(HttpRequest *r, const char *method)
         http_refuse(r, 404, "not_found", "there is nothing at this path");
         return 1;
     }
-    return check_body(r, method);
+    return check_body(r, version);
 }

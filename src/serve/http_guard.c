@@ -101,7 +101,10 @@ void guard_idle(HttpRequest *r)
 void http_extend(HttpRequest *r, double seconds)
 {
     pthread_mutex_lock(&r->h->lock);
-    r->connection->deadline += seconds;
+    if (r->live.taken)
+        r->live.left += seconds;
+    else
+        r->connection->deadline += seconds;
     pthread_mutex_unlock(&r->h->lock);
 }
 
@@ -123,7 +126,8 @@ int guard_wait(HttpRequest *r)
     if (waits) {
         MHD_suspend_connection(r->mhd);
         r->waits = 1;
-        if (r->streams) { /* a listener's time stands still while there is nothing to take */
+        if (r->streams &&
+            !r->live.taken) { /* a listener's time stands still while there is nothing to take */
             double now = clock_now();
             r->time_left = r->connection->deadline - now;
             r->connection->deadline = now + h->o.timeout;
@@ -138,7 +142,7 @@ static void wake(HttpRequest *r)
 {
     if (r->waits) {
         r->waits = 0;
-        if (r->streams) {
+        if (r->streams && !r->live.taken) {
             r->moved = clock_now();
             r->connection->deadline = r->moved + r->time_left;
         }
@@ -151,7 +155,10 @@ static void wake(HttpRequest *r)
 void http_wake(HttpRequest *r)
 {
     pthread_mutex_lock(&r->h->lock);
-    wake(r);
+    if (r->live.taken)
+        live_due(r);
+    else
+        wake(r);
     pthread_mutex_unlock(&r->h->lock);
 }
 
@@ -165,10 +172,8 @@ static void cut(HttpConnection *k, int status, const char *message)
     k->cut = 1;
     if (body) {
         Buf b = {0};
-        buf_printf(&b,
-                   "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: application/json\r\n"
-                   "Content-Length: %zu\r\n\r\n%s",
-                   status, MHD_get_reason_phrase_for((unsigned)status), strlen(body), body);
+        http_head(&b, NULL, status, "application/json", strlen(body));
+        buf_str(&b, body);
         ssize_t sent = b.failed ? 0 : send(k->fd, b.data, b.size, MSG_DONTWAIT | MSG_NOSIGNAL);
         (void)sent;
         buf_free(&b);
@@ -201,6 +206,11 @@ static void overdue(HttpConnection *k)
         cut(k, 408, "the request was not complete in time");
     } else if (k->phase == HTTP_IDLE) {
         cut(k, 0, NULL);
+    } else if (k->phase == HTTP_LIVE) {
+        if (r->live.over)
+            cut(k, 0, NULL);
+        else
+            live_overdue(r);
     } else if (r->waits) {
         r->late = 1;
         wake(r);
@@ -211,22 +221,35 @@ static void overdue(HttpConnection *k)
 
 /* --- the thread --- */
 
-/* Under the lock: who has left while waiting is woken, so that its answer is not made. */
+/* libmicrohttpd does not look at a suspended connection, nor does it see an end that comes together with the
+ * last bytes before it. */
+static int may_leave(const HttpConnection *k)
+{
+    const HttpRequest *r = k->request;
+    return r && (r->waits || (k->phase == HTTP_LIVE && !r->live.over && !k->cut));
+}
+
+/* Under the lock: for who has left no answer is made. */
 static void look_for_leavers(Http *h, struct pollfd *fds, HttpRequest **who, int cap)
 {
     int n = 0;
     for (HttpConnection *k = h->connections; k && n < cap; k = k->next)
-        if (k->request && k->request->waits) {
+        if (may_leave(k)) {
             fds[n] = (struct pollfd){.fd = k->fd, .events = POLLRDHUP};
             who[n++] = k->request;
         }
     if (n == 0 || poll(fds, (nfds_t)n, 0) <= 0)
         return;
-    for (int i = 0; i < n; i++)
-        if (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)) {
+    for (int i = 0; i < n; i++) {
+        if (!(fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
+            continue;
+        if (who[i]->waits) {
             who[i]->gone = 1;
             wake(who[i]);
+        } else {
+            cut(who[i]->connection, 0, NULL);
         }
+    }
 }
 
 static void *guard_main(void *arg)

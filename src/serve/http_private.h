@@ -14,9 +14,10 @@
 #define HTTP_HEADERS 12 /* most that a handler may add */
 
 typedef enum {
-    HTTP_IDLE,     /* between requests, or the first has not begun */
-    HTTP_READING,  /* a request has begun */
-    HTTP_ANSWERING /* all of it is there */
+    HTTP_IDLE,      /* between requests, or the first has not begun */
+    HTTP_READING,   /* a request has begun */
+    HTTP_ANSWERING, /* all of it is there */
+    HTTP_LIVE       /* it is answered while its body comes */
 } HttpPhase;
 
 /* A connection, known to the guard (http_guard.c) from its first to its last moment. */
@@ -30,6 +31,26 @@ typedef struct HttpConnection {
     int used;        /* a request was answered */
     int cut;         /* the guard has ended it */
 } HttpConnection;
+
+/* What a live request waits for: its client's text, its handler's work, its client's ears. */
+typedef enum { LIVE_BODY, LIVE_WORK, LIVE_TAKER } LiveWait;
+
+/* The live part of a request (http_live.c). Under the lock, but for `wanted`. */
+typedef struct HttpLive {
+    int wanted;                          /* it is one */
+    int taken;                           /* the thread has it, but for its first call of the handler */
+    HttpRequest *prev, *next, *next_due; /* in the lists of the thread */
+    int due;                             /* there may be something to do */
+    int polled;                          /* where among the sockets that are waited for; 0: it is not */
+    LiveWait waits_for;
+    double left;         /* seconds that its client may still take to listen, if the stream is paced */
+    double taking;       /* since when the client has had something to take */
+    int late;            /* it has waited too long */
+    int refused;         /* status for a body that cannot be taken; 0: it can */
+    const char *refusal; /* why */
+    int over;            /* all was sent, or cut short: what still comes is thrown away */
+    Buf piece;           /* the last chunk; of the thread alone */
+} HttpLive;
 
 struct HttpRequest {
     Http *h;
@@ -55,6 +76,7 @@ struct HttpRequest {
     Buf out;     /* of it, not yet taken: from out_at on */
     size_t out_at;
     int ended; /* the stream has given everything */
+    HttpLive live;
     /* under the lock */
     int waits;        /* suspended */
     int woken;        /* http_wake came before it was suspended */
@@ -76,6 +98,15 @@ struct Http {
     size_t body_bytes; /* of all requests that are in memory */
     atomic_int stopping, ending;
     int guard_ends;
+    struct {
+        Thread thread;
+        int wake;                      /* an eventfd */
+        HttpRequest *all, *due, *last; /* live requests; those with something to do, in their order */
+        HttpRequest *current;          /* being served */
+        pthread_cond_t served;
+        struct pollfd *polled; /* [1 + max_connections] */
+        int ends;
+    } live;
     HttpCount *counts;
     size_t count_count, count_cap;
 };
@@ -95,11 +126,31 @@ void guard_moved(HttpRequest *r); /* a client takes more of its stream */
 /* Suspends the connection until http_wake. 0: not now, ask again. */
 int guard_wait(HttpRequest *r);
 
+/* http.c. Under the lock: counts a part of a body. NULL; else why it is refused, and with which status. */
+const char *http_admit(HttpRequest *r, size_t size, int *status);
+
+/* http_live.c: answers past libmicrohttpd, which does not answer before a body has ended. All of these but
+ * open and close are for requests that are live. */
+int live_open(Http *h, Err *err);
+void live_close(Http *h);
+/* Its handler waits for its body. 0: the guard has ended the connection. */
+int live_begin(HttpRequest *r);
+void live_take(HttpRequest *r, const char *data, size_t size); /* a part of its body; with size 0 its end */
+void live_leave(HttpRequest *r);                               /* the request ends */
+void live_overdue(HttpRequest *r);                             /* under the lock */
+void live_due(HttpRequest *r);                                 /* under the lock: look at it again */
+int live_answer(HttpRequest *r, int status, const char *type, const void *p, size_t n);
+int live_answer_stream(HttpRequest *r, const char *type);
+
 /* http_answer.c */
+/* The head of an answer that is written past libmicrohttpd. length: SIZE_MAX: chunks. */
+void http_head(Buf *out, const HttpRequest *r, int status, const char *type, size_t length);
+int http_refuse_late(HttpRequest *r);
+int http_fail(HttpRequest *r, int rc, const Err *err); /* an error of a handler */
 int http_refuse(HttpRequest *r, int status, const char *code, const char *message);
 void http_count(Http *h, const HttpRequest *r, int status); /* under the lock */
 
 /* http_check.c: may this request be answered? 0, or it has been refused. */
-int http_check(HttpRequest *r, const char *method);
+int http_check(HttpRequest *r, const char *method, const char *version);
 
 #endif

@@ -75,7 +75,8 @@ static int answer_home(HttpRequest *r, void *arg, Err *err)
 }
 
 static const HttpRoute routes[] = {
-    {"POST", "/v1/audio/speech", speech_answer, .takes_body = 1, .body_type = "application/json"},
+    {"POST", "/v1/audio/speech", speech_answer, .takes_body = 1, .body_type = "application/json",
+     .live_type = SPEECH_TEXT_TYPE},
     {"GET", "/v1/audio/speech", speech_answer, .no_head = 1},
     {"GET", "/v1/models", answer_models, .open = 0},
     {"GET", "/v1/models/*", answer_model, .open = 0},

@@ -12,7 +12,7 @@
 #include "serve/server.h"
 #include "serve/speech_events.h"
 #include "serve/speech_request.h"
-#include "studio/studio.h"
+#include "serve/typed.h"
 #include "voice/voice_manner.h"
 
 #define NAMES 600       /* bytes of names in a message */
@@ -24,13 +24,13 @@ typedef struct SpeechJob {
     HttpRequest *http;
     Server *server;
     SpeechRequest q;
-    int voice;
-    Talk *talk;
-    SoundEncoder *encoder;
-    double came;
-    Buf encoded; /* of the last piece */
-    Buf first;   /* what the stream begins with */
-    int parts;   /* so far */
+    Typed typed;
+    SoundEncoder *encoder; /* from the first sound on */
+    double came;           /* when there was something to speak; 0: not yet */
+    Buf bytes;             /* of a text that still comes: the beginning of a character */
+    Buf encoded;           /* of the last piece */
+    Buf first;             /* what the stream begins with */
+    int parts;             /* so far */
     int64_t symbols, frames;
     int over; /* to its end, or with an error that was told */
 } SpeechJob;
@@ -38,18 +38,18 @@ typedef struct SpeechJob {
 static void job_free(void *kept)
 {
     SpeechJob *j = kept;
+    const int was_spoken = j->typed.talks || j->typed.begun;
     /* Afterwards the request is not woken any more. */
-    talk_close(j->talk);
-    if (j->talk && !j->over)
+    typed_close(&j->typed);
+    if (was_spoken && !j->over)
         metrics_cancelled(&j->server->metrics);
     sound_encoder_close(j->encoder);
     speech_request_free(&j->q);
+    buf_free(&j->bytes);
     buf_free(&j->encoded);
     buf_free(&j->first);
     free(j);
 }
-
-static const Checkpoint *checkpoint_of(const SpeechJob *j) { return voice_checkpoint(talk_voice(j->talk)); }
 
 /* --- beginning --- */
 
@@ -74,20 +74,15 @@ static int refuse_busy(HttpRequest *r, const Server *s)
                              wait.seconds, seconds);
 }
 
-static int refuse_language(const SpeechJob *j, const Err *err)
-{
-    return http_answer_error(j->http, 400, j->q.language ? "language" : "input", "language_not_learned",
-                             "%s; force_language speaks it anyway", err->msg);
-}
-
 static void wake_request(void *arg) { http_wake(arg); }
 
 /* 0; or the request was answered, and *answered is its result. */
-static int choose_voice(SpeechJob *j, const char **speaker, int *answered)
+static int choose_voice(SpeechJob *j, TalkOrder *order, int *answered)
 {
     const Catalogue *c = &j->server->catalogue;
     char shown[100], names[NAMES];
-    int found = catalogue_choose(c, j->q.model, j->q.has_recording ? NULL : j->q.voice, &j->voice, speaker);
+    int found = catalogue_choose(c, j->q.model, j->q.has_recording ? NULL : j->q.voice, &order->voice,
+                                 &order->speaker);
     if (found == CATALOGUE_NO_MODEL) {
         utf8_show(shown, sizeof shown, j->q.model ? j->q.model : "");
         catalogue_voices_text(c, names, sizeof names);
@@ -99,49 +94,49 @@ static int choose_voice(SpeechJob *j, const char **speaker, int *answered)
     }
     if (found == CATALOGUE_NO_SPEAKER) {
         utf8_show(shown, sizeof shown, j->q.voice);
-        catalogue_speakers_text(c, j->voice, names, sizeof names);
-        *answered = http_answer_error(j->http, 400, "voice", "invalid_value",
-                                      "%s has no voice '%s'; it has: %s", c->names[j->voice], shown, names);
+        catalogue_speakers_text(c, order->voice, names, sizeof names);
+        *answered =
+            http_answer_error(j->http, 400, "voice", "invalid_value", "%s has no voice '%s'; it has: %s",
+                              c->names[order->voice], shown, names);
         return -1;
     }
     return 0;
 }
 
-/* A job with an open talk, kept by the request. Otherwise the request was answered. */
+/* The body is JSON, or the text; a GET has all of it in its query. */
+static int read_request(SpeechJob *j, SpeechFault *fault)
+{
+    HttpRequest *r = j->http;
+    const SpeechLimits limits = {j->server->o.max_text, j->server->o.max_upload};
+    size_t size;
+    const char *body = http_body(r, &size);
+    if (!http_has_body(r))
+        return speech_request_query(&j->q, get_query, r, &limits, fault);
+    if (http_is_live(r))
+        return speech_request_text(&j->q, NULL, 0, get_query, r, &limits, fault);
+    int rc = http_has_type(r, SPEECH_TEXT_TYPE)
+                 ? speech_request_text(&j->q, body, size, get_query, r, &limits, fault)
+                 : speech_request_parse(&j->q, body, size, &limits, fault);
+    http_drop_body(r);
+    return rc;
+}
+
+/* A job, kept by the request. Otherwise the request was answered. */
 static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
 {
     SpeechJob *j = calloc(1, sizeof *j);
-    const SpeechLimits limits = {s->o.max_text, s->o.max_upload};
-    const char *speaker = NULL;
     SpeechFault fault;
-    StudioReport now;
-    size_t size;
     if (!j) {
         *answered = err_set(err, ERR_NOMEM, "no memory for a request");
         return NULL;
     }
-    *j = (SpeechJob){.http = r, .server = s, .came = clock_now()};
+    *j = (SpeechJob){.http = r, .server = s};
     http_keep(r, j, job_free);
-    const char *body = http_body(r, &size);
-    int rc = http_has_body(r) ? speech_request_parse(&j->q, body, size, &limits, &fault)
-                              : speech_request_query(&j->q, get_query, r, &limits, &fault);
-    http_drop_body(r);
-    if (rc) {
+    if (read_request(j, &fault)) {
         *answered = refuse(r, &fault);
         return NULL;
     }
-    if (choose_voice(j, &speaker, answered))
-        return NULL;
-    studio_report(s->studio, &now);
-    if (now.waiting >= s->o.max_queue) {
-        *answered = refuse_busy(r, s);
-        return NULL;
-    }
-    TalkOrder order = {.voice = j->voice,
-                       .text = j->q.input,
-                       .size = j->q.input_size,
-                       .speaker = speaker,
-                       .recording = j->q.has_recording ? j->q.recording.data : NULL,
+    TalkOrder order = {.recording = j->q.has_recording ? j->q.recording.data : NULL,
                        .recording_size = j->q.recording.size,
                        .speed = j->q.speed,
                        .pitch = j->q.pitch,
@@ -149,70 +144,137 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
                        .format = j->q.text_format,
                        .ready = wake_request,
                        .arg = r};
-    rc = talk_begin(&j->talk, s->studio, &order, err);
-    buf_free(&j->q.recording);
-    if (!rc)
-        rc = sound_encoder_open(&j->encoder, j->q.format, checkpoint_of(j)->cfg.sample_rate, j->q.sample_rate,
-                                err);
-    if (!rc)
+    if (choose_voice(j, &order, answered))
+        return NULL;
+    j->typed = (Typed){.studio = s->studio,
+                       .order = order,
+                       .max_text = (size_t)s->o.max_text,
+                       .max_waiting = s->o.max_queue,
+                       .streams = http_is_live(r)};
+    if (!j->q.input)
         return j;
-    *answered = rc == ERR_BUSY       ? refuse_busy(r, s)
-                : rc == ERR_MISSING  ? http_answer_error(r, 400, "voice", NULL, "%s", err->msg)
-                : rc == ERR_LANGUAGE ? refuse_language(j, err)
-                : rc == ERR_DATA     ? http_answer_error(r, 400, "input", "invalid_value", "%s", err->msg)
-                                     : rc;
-    return NULL;
+    j->came = clock_now();
+    typed_end(&j->typed);
+    *answered = typed_add(&j->typed, j->q.input, j->q.input_size, err);
+    return *answered ? NULL : j;
 }
 
 /* --- sound --- */
 
-/* One step of the talk: its bytes, or events, at the end of out. TALK_PIECE, TALK_END, TALK_LATER or an
- * error. */
-static int next_piece(SpeechJob *j, Buf *out, Err *err)
+/* What has come of a text that still comes. A character may come in two pieces. */
+static int take_text(SpeechJob *j, Err *err)
 {
-    TalkPiece piece;
-    int rc = talk_next(j->talk, &piece, 0, err);
-    if (rc < 0 || rc == TALK_LATER)
-        return rc;
-    Buf *sound = j->q.events ? &j->encoded : out;
-    buf_clear(&j->encoded);
-    if (rc == TALK_END) {
-        int failed = sound_encoder_finish(j->encoder, sound, err);
+    Buf *b = &j->bytes;
+    if (j->typed.whole)
+        return 0;
+    const int whole = http_take_body(j->http, b);
+    if (b->failed)
+        return err_set(err, ERR_NOMEM, "no memory for a text");
+    const size_t n = b->size ? speech_request_valid(b->data, b->size) : 0, rest = b->size - n;
+    if (rest > 3 || (rest && (whole || !b->data[n])))
+        return err_set(err, ERR_DATA, SPEECH_NOT_TEXT);
+    int rc = n ? typed_add(&j->typed, b->data, n, err) : 0;
+    if (n)
+        memmove(b->data, b->data + n, rest);
+    b->size = rest;
+    if (whole)
+        typed_end(&j->typed);
+    return rc;
+}
+
+/* What has been left out, and how much was spoken. */
+static int end_events(SpeechJob *j, Buf *out, Err *err)
+{
+    VoiceLosses losses = {0};
+    int rc = typed_left_out(&j->typed, &losses);
+    event_done(out, j->symbols, j->frames, &losses, j->typed.text.data);
+    voice_losses_free(&losses);
+    return rc < 0 ? err_set(err, ERR_NOMEM, "no memory for a list") : 0;
+}
+
+static int begin_part(SpeechJob *j, Buf *out, const TalkPiece *piece, Err *err)
+{
+    const VoicePart *part = piece->part;
+    const Checkpoint *voice = voice_checkpoint(talk_voice(j->typed.talk[0]));
+    j->symbols += part->speech.text;
+    j->frames += part->frames;
+    if (j->q.events && j->q.details) {
+        int failed = event_part(out, part, voice, j->parts, piece->at, err);
         if (failed)
             return failed;
-        if (j->q.events) {
-            event_audio(out, sound->data, sound->size);
-            VoiceLosses losses = {0};
-            failed = talk_left_out(j->talk, &losses);
-            event_done(out, j->symbols, j->frames, &losses, talk_text(j->talk));
-            voice_losses_free(&losses);
-            if (failed < 0)
-                return err_set(err, ERR_NOMEM, "no memory for a list");
-        }
-        j->over = 1;
-        return TALK_END;
     }
-    if (piece.part) {
-        j->symbols += piece.part->speech.text;
-        j->frames += piece.part->frames;
-        if (j->q.events && j->q.details) {
-            int failed = event_part(out, piece.part, checkpoint_of(j), j->parts, piece.at, err);
-            if (failed)
-                return failed;
-        }
-        for (size_t i = 0; j->q.events && i < piece.part->wishes.mark_count; i++) {
-            const VoiceMark *m = &piece.part->wishes.marks[i];
-            event_mark(out, m->name, piece.at + voice_mark_seconds(m, &checkpoint_of(j)->cfg));
-        }
-        j->parts++;
+    for (size_t i = 0; j->q.events && i < part->wishes.mark_count; i++) {
+        const VoiceMark *m = &part->wishes.marks[i];
+        event_mark(out, m->name, piece->at + voice_mark_seconds(m, &voice->cfg));
     }
-    int failed = sound_encoder_add(j->encoder, sound, piece.samples, piece.count, err);
+    j->parts++;
+    return 0;
+}
+
+static int encode(SpeechJob *j, Buf *out, const TypedPiece *piece, Err *err)
+{
+    static const float silence[1024];
+    int rc = 0;
+    for (int64_t left = piece->silence; left > 0 && !rc; left -= 1024)
+        rc = sound_encoder_add(j->encoder, out, silence, left < 1024 ? left : 1024, err);
+    return rc ? rc : sound_encoder_add(j->encoder, out, piece->sound.samples, piece->sound.count, err);
+}
+
+/* One step: its bytes, or events, at the end of out. As typed_next. */
+static int next_piece(SpeechJob *j, Buf *out, Err *err)
+{
+    TypedPiece piece;
+    int rc = take_text(j, err);
+    if (!rc)
+        rc = typed_next(&j->typed, &piece, err);
+    if (!j->came && j->typed.talks)
+        j->came = clock_now();
+    if (rc != TALK_PIECE && rc != TALK_END)
+        return rc;
+    Buf *sound = j->q.events ? &j->encoded : out;
+    int failed = 0;
+    buf_clear(&j->encoded);
+    if (!j->encoder)
+        failed = sound_encoder_open(&j->encoder, j->q.format, j->typed.rate, j->q.sample_rate, err);
+    if (!failed && rc == TALK_PIECE && piece.sound.part)
+        failed = begin_part(j, out, &piece.sound, err);
+    if (!failed)
+        failed =
+            rc == TALK_END ? sound_encoder_finish(j->encoder, sound, err) : encode(j, sound, &piece, err);
+    if (!failed && j->q.events)
+        event_audio(out, sound->data, sound->size);
+    if (!failed && j->q.events && rc == TALK_END)
+        failed = end_events(j, out, err);
     if (failed)
         return failed;
-    if (j->q.events)
-        event_audio(out, sound->data, sound->size);
-    http_extend(j->http, (double)piece.count / checkpoint_of(j)->cfg.sample_rate);
-    return sound->failed || out->failed ? err_set(err, ERR_NOMEM, "no memory for sound") : TALK_PIECE;
+    j->over = rc == TALK_END;
+    http_extend(j->http, (double)(piece.silence + piece.sound.count) / j->typed.rate);
+    return sound->failed || out->failed ? err_set(err, ERR_NOMEM, "no memory for sound") : rc;
+}
+
+/* What an error is for the client; status 0: it is the server's. */
+static SpeechFault fault_of(const SpeechJob *j, int rc, const Err *err)
+{
+    const int is_reference = err->subject == ERR_ABOUT_REFERENCE;
+    SpeechFault f = {.status = 400, .param = is_reference ? "reference" : "input", .code = "invalid_value"};
+    const char *more = "";
+    if (rc == ERR_BUSY) {
+        f.status = 429;
+        f.code = "rate_limit_exceeded";
+        f.param = NULL;
+    } else if (rc == ERR_LANGUAGE) {
+        f.param = j->q.language ? "language" : "input";
+        f.code = "language_not_learned";
+        more = "; force_language speaks it anyway";
+    } else if (rc == ERR_MISSING) {
+        f.param = is_reference ? "reference" : "voice";
+    } else if (rc != ERR_DATA && rc != ERR_FORMAT) {
+        f.status = 0;
+    }
+    if (j->typed.too_long)
+        f.code = "string_above_max_length";
+    snprintf(f.message, sizeof f.message, "%s%s", err->msg, more);
+    return f;
 }
 
 /* An error in the middle: who reads events is told. */
@@ -221,7 +283,9 @@ static int break_off(SpeechJob *j, Buf *out, int rc, const Err *err)
     j->over = 1;
     if (!j->q.events)
         return rc;
-    char *text = http_error_text(500, NULL, "server_error", err->msg);
+    const SpeechFault f = fault_of(j, rc, err);
+    char *text = f.status ? http_error_text(f.status, f.param, f.code, f.message)
+                          : http_error_text(500, NULL, "server_error", err->msg);
     if (!text)
         return rc;
     event_error(out, text);
@@ -240,17 +304,18 @@ static int stream_more(void *arg, Buf *out, Err *err)
     int rc = next_piece(j, out, err);
     if (rc < 0)
         return break_off(j, out, rc, err);
-    return rc == TALK_LATER ? HTTP_STREAM_LATER : rc == TALK_END ? HTTP_STREAM_END : HTTP_STREAM_MORE;
+    return rc == TALK_LATER   ? HTTP_STREAM_LATER
+           : rc == TYPED_MORE ? HTTP_STREAM_BODY
+           : rc == TALK_END   ? HTTP_STREAM_END
+                              : HTTP_STREAM_MORE;
 }
 
 /* Before any sound: what is wrong with the text or the recording is the client's. */
 static int answer_failure(SpeechJob *j, int rc, const Err *err)
 {
-    const char *param = err->subject == ERR_ABOUT_REFERENCE ? "reference" : "input";
+    const SpeechFault f = fault_of(j, rc, err);
     j->over = 1;
-    if (rc == ERR_DATA || rc == ERR_FORMAT || rc == ERR_MISSING)
-        return http_answer_error(j->http, 400, param, "invalid_value", "%s", err->msg);
-    return rc;
+    return f.status == 429 ? refuse_busy(j->http, j->server) : f.status ? refuse(j->http, &f) : rc;
 }
 
 /* The status is known when the first sound is. */
@@ -265,17 +330,22 @@ int speech_answer(HttpRequest *r, void *arg, Err *err)
         return answered;
     while (rc == TALK_PIECE && j->first.size == 0)
         rc = next_piece(j, &j->first, err);
-    if (rc == TALK_LATER)
-        return HTTP_LATER;
+    /* The talk has a recording of its own. */
+    buf_free(&j->q.recording);
+    j->typed.order.recording = NULL;
+    if (rc == TALK_LATER || rc == TYPED_MORE)
+        return rc == TALK_LATER ? HTTP_LATER : HTTP_MORE_BODY;
     if (rc < 0)
         return answer_failure(j, rc, err);
     metrics_first_sound(&s->metrics, clock_now() - j->came);
     char rate[24]; /* a number */
     snprintf(rate, sizeof rate, "%d", sound_encoder_rate(j->encoder));
     http_add_header(r, "X-Sample-Rate", rate);
-    /* Known for the whole text before its first sound. */
-    snprintf(rate, sizeof rate, "%d", talk_left_out(j->talk, NULL));
-    http_add_header(r, "X-Myxtts-Left-Out", rate);
+    /* Known for a whole text before its first sound. */
+    if (!http_is_live(r)) {
+        snprintf(rate, sizeof rate, "%d", typed_left_out(&j->typed, NULL));
+        http_add_header(r, "X-Myxtts-Left-Out", rate);
+    }
     HttpStream stream = {.more = stream_more, .arg = j, .paced = 1};
     return http_answer_stream(r, j->q.events ? "text/event-stream" : sound_format_type(j->q.format), &stream);
 }

@@ -201,9 +201,7 @@ static int take_recording(SpeechRequest *q, const json_t *o, const SpeechLimits 
 
 static int take_members(SpeechRequest *q, const json_t *o, const SpeechLimits *limits, SpeechFault *f)
 {
-    int rc = take_input(q, o, limits, f);
-    if (!rc)
-        rc = take_text(q, &q->model, o, "model", f);
+    int rc = take_text(q, &q->model, o, "model", f);
     if (!rc)
         rc = take_voice(q, o, f);
     if (!rc)
@@ -261,8 +259,10 @@ int speech_request_parse(SpeechRequest *q, const char *body, size_t size, const 
                          "the body is not valid JSON: line %d, column %d: %s", e.line, e.column, shown);
     }
     int rc = json_is_object(o)
-                 ? take_members(q, o, limits, fault)
+                 ? take_input(q, o, limits, fault)
                  : fault_set(fault, 400, NULL, "invalid_json", "the body must be a JSON object");
+    if (!rc)
+        rc = take_members(q, o, limits, fault);
     json_decref(o);
     return rc;
 }
@@ -291,25 +291,62 @@ static json_t *query_value(const char *name, const char *text)
     return json_string(text);
 }
 
-int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
-                         SpeechFault *fault)
+/* What a query string has, as members of an object. */
+static int gather_query(json_t *o, SpeechGet get, void *arg, SpeechFault *fault)
 {
     static const char *const names[] = {
         "input", "model", "voice",   "language",    "force_language", "response_format", "stream_format",
         "speed", "pitch", "details", "text_format", "ssml",           "sample_rate"};
-    *q = (SpeechRequest){.speed = 1};
-    *fault = (SpeechFault){0};
-    json_t *o = json_object();
-    int rc = o ? 0 : no_memory(fault);
-    for (size_t i = 0; i < sizeof names / sizeof *names && !rc; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = get(arg, names[i]);
         if (!text)
             continue;
         if (utf8_valid(text, strlen(text)) != strlen(text))
-            rc = fault_set(fault, 400, names[i], "invalid_value", "%s is not UTF-8", names[i]);
-        else if (json_object_set_new(o, names[i], query_value(names[i], text)))
-            rc = no_memory(fault);
+            return fault_set(fault, 400, names[i], "invalid_value", "%s is not UTF-8", names[i]);
+        if (json_object_set_new(o, names[i], query_value(names[i], text)))
+            return no_memory(fault);
     }
+    return 0;
+}
+
+int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
+                         SpeechFault *fault)
+{
+    *q = (SpeechRequest){.speed = 1};
+    *fault = (SpeechFault){0};
+    json_t *o = json_object();
+    int rc = o ? gather_query(o, get, arg, fault) : no_memory(fault);
+    if (!rc)
+        rc = take_input(q, o, limits, fault);
+    if (!rc)
+        rc = take_members(q, o, limits, fault);
+    json_decref(o);
+    return rc;
+}
+
+size_t speech_request_valid(const char *text, size_t size)
+{
+    const size_t valid = utf8_valid(text, size);
+    const char *nul = memchr(text, 0, valid);
+    return nul ? (size_t)(nul - text) : valid;
+}
+
+int speech_request_text(SpeechRequest *q, const char *text, size_t size, SpeechGet get, void *arg,
+                        const SpeechLimits *limits, SpeechFault *fault)
+{
+    *q = (SpeechRequest){.speed = 1};
+    *fault = (SpeechFault){0};
+    json_t *o = json_object();
+    int rc = o ? gather_query(o, get, arg, fault) : no_memory(fault);
+    if (!rc && json_object_get(o, "input"))
+        rc = fault_set(fault, 400, "input", "invalid_value",
+                       "input is the body of this request: leave it out of the address");
+    if (!rc && text && speech_request_valid(text, size) != size)
+        rc = fault_set(fault, 400, "input", "invalid_value", SPEECH_NOT_TEXT);
+    if (!rc && text && json_object_set_new(o, "input", json_stringn(text, size)))
+        rc = no_memory(fault);
+    if (!rc && text)
+        rc = take_input(q, o, limits, fault);
     if (!rc)
         rc = take_members(q, o, limits, fault);
     json_decref(o);

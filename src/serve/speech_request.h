@@ -1,5 +1,5 @@
-/* speech_request.h - parses a client's request, JSON or a query string, into a checked struct. It does not
- * depend on HTTP or voices. Threads: any. */
+/* speech_request.h - parses a client's request, JSON, text or a query string, into a checked struct. It does
+ * not depend on HTTP or voices. Threads: any. */
 #ifndef MYXTTS_SPEECH_REQUEST_H
 #define MYXTTS_SPEECH_REQUEST_H
 
@@ -9,14 +9,16 @@
 #include "base/mem.h"
 #include "text/markup/format.h"
 
+#define SPEECH_NOT_TEXT "the text is not UTF-8, or has a NUL"
+
 typedef struct SpeechLimits {
     int text;      /* characters */
     size_t upload; /* bytes of a recording */
 } SpeechLimits;
 
 typedef struct SpeechRequest {
-    Block memory; /* of the strings */
-    const char *input;
+    Block memory;      /* of the strings */
+    const char *input; /* NULL: it comes later */
     size_t input_size;
     const char *model, *voice, *language; /* NULL: not given */
     int force_language;
@@ -34,7 +36,7 @@ typedef struct SpeechRequest {
 typedef struct SpeechFault {
     int status;
     const char *param, *code; /* may be NULL */
-    char message[400];
+    char message[900];
 } SpeechFault;
 
 /* 0, or -1 and the fault. Call speech_request_free either way. */
@@ -44,6 +46,12 @@ int speech_request_parse(SpeechRequest *q, const char *body, size_t size, const 
 typedef const char *(*SpeechGet)(void *arg, const char *name);
 int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
                          SpeechFault *fault);
+/* The same from a body of text and a query string without an input. text NULL: it comes later, and input
+ * stays NULL. */
+int speech_request_text(SpeechRequest *q, const char *text, size_t size, SpeechGet get, void *arg,
+                        const SpeechLimits *limits, SpeechFault *fault);
+/* Text as speech can be made of: UTF-8 without a NUL. Returns the length of its valid beginning. */
+size_t speech_request_valid(const char *text, size_t size);
 void speech_request_free(SpeechRequest *q);
 
 #endif

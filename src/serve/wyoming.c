@@ -179,7 +179,7 @@ static size_t waiting(const Connection *c) { return c->out.size - c->sent; }
 /* While a text is being spoken the next events wait, but for those that belong to it. */
 static int may_answer(const Connection *c)
 {
-    const int text_comes = c->speech.streams && !c->speech.complete;
+    const int text_comes = c->speech.typed.streams && !c->speech.typed.whole;
     return !c->last && waiting(c) < WYOMING_OUT && (!c->speech.active || text_comes);
 }
 
@@ -271,7 +271,7 @@ static int is_in_time(Connection *c, double now)
 {
     if (c->shut)
         return now - c->since < LINGER;
-    if (c->speech.talks && !waiting(c))
+    if (c->speech.typed.talks && !waiting(c))
         c->since = now;
     return now - c->since < c->w->o.timeout;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "serve/typed.h"
 #include "serve/wyoming.h"
 #include "serve/wyoming_event.h"
 
@@ -18,23 +19,13 @@ typedef struct WyomingSpeech {
     void (*ready)(void *arg); /* of TalkOrder */
     void *arg;
 
-    int active;  /* begun, and not yet over */
-    int streams; /* its text comes in chunks */
-    TextFormat format;
-    int complete; /* all of the text is there */
-    int voice, rate;
+    int active; /* begun, and not yet over */
+    Typed typed;
     char *speaker;               /* NULL: the first */
     char language[LANGUAGE_MAX]; /* "": none was asked for */
-    Buf text;                    /* not yet being spoken */
-    size_t scanned;              /* of it, where no sentence ends */
-    size_t characters;
-    Talk *talk[2]; /* the talk that is being played, and the next talk of a stream */
-    int talks;
-    int heard;     /* the first talk has produced sound */
-    int begun;     /* audio-start was sent */
-    double pause;  /* seconds before the next talk's sound */
-    int64_t count; /* samples sent */
-    Buf samples;   /* of the last piece, 16 bits */
+    int begun;                   /* audio-start was sent */
+    int64_t count;               /* samples sent */
+    Buf samples;                 /* of the last piece, 16 bits */
 } WyomingSpeech;
 
 /* The data of `info`. NULL: no memory. */

@@ -61,6 +61,12 @@ static void parse(const uint8_t *data, size_t size)
              (const char *)data);
     rc = speech_request_query(&q, get_line, text, &limits, &fault);
     check(&q, rc, &fault);
+    /* The same lines as the query of a text, which is all of it, or comes later. */
+    rc = speech_request_text(&q, (const char *)data, size, get_line, text, &limits, &fault);
+    check(&q, rc, &fault);
+    rc = speech_request_text(&q, NULL, 0, get_line, text, &limits, &fault);
+    ASSERT(rc || !q.input);
+    speech_request_free(&q);
 }
 
 /* One server for all inputs. An address of its own in a space that has no files. */

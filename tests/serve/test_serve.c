@@ -40,19 +40,9 @@ static json_t *get_json(const char *path)
     return reply_object(&r, 200);
 }
 
-/* What `synth` writes into a pipe. */
 static Buf synth(const char *text, const char *option, const char *value)
 {
-    const char *args[MAX_ARGS] = {"synth", "--checkpoint", lab.run, "--text", text, "--output", "-"};
-    args[7] = option;
-    args[8] = option ? value : NULL;
-    Run r;
-    run_program_env(&r, args, NULL);
-    assert_int_equal(r.code, 0);
-    Buf out = {0};
-    buf_add(&out, r.stdout_text.data, r.stdout_text.size);
-    run_free(&r);
-    return out;
+    return synth_sound(lab.run, text, option, value);
 }
 
 static void same(const Buf *a, const char *b, size_t size)
@@ -462,20 +452,7 @@ static void errors_say_what_is_there(void **state)
 
 /* ---- clients ---- */
 
-static double metric(const char *name)
-{
-    Reply r;
-    double x = -1;
-    ask(&r, port(), "GET", "/metrics", NULL, NULL, 0);
-    assert_int_equal(r.status, 200);
-    for (const char *p = r.body.data; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
-        if (strncmp(p, name, strlen(name)) == 0 && p[strlen(name)] == ' ')
-            x = atof(p + strlen(name));
-    if (x < 0)
-        fail_msg("%s is not in the metrics: %s", name, r.body.data);
-    reply_free(&r);
-    return x;
-}
+static double metric(const char *name) { return serve_metric(port(), name); }
 
 /* Its talk ends, whether it has heard something or not; so does that of one who does not listen. */
 static void who_leaves_is_not_spoken_to(void **state)

@@ -1,10 +1,10 @@
-/* test_serve_hostile.c - 2,000 hostile requests of 52 kinds, chosen and filled in by a seeded generator
+/* test_serve_hostile.c - 2,000 hostile requests of 61 kinds, chosen and filled in by a seeded generator
  * (MYXTTS_SEED): each gets the right status, and a good request after each is spoken as ever. Connections
  * that trickle, stand still or never say anything linger all the while and are told 408 or cut. In the end
  * nothing is left: no talk, no connection, no descriptor, no memory.
  *
- * The kinds are the table below; support/hostile_bodies.c, hostile_lines.c and hostile_connections.c
- * have them. */
+ * The kinds are the table below; support/hostile_bodies.c, hostile_lines.c, hostile_connections.c and
+ * hostile_typed.c have them. */
 #include "support/command_testing.h"
 #include "support/hostile_testing.h"
 
@@ -67,6 +67,15 @@ static const struct Kind {
     {"smuggled", smuggled},
     {"many_connections", many_connections},
     {"more_than_can_be_spoken", more_than_can_be_spoken},
+    {"typed_errors", typed_errors},
+    {"typed_endless", typed_endless},
+    {"typed_byte_by_byte", typed_byte_by_byte},
+    {"typed_chunks_that_are_none", typed_chunks_that_are_none},
+    {"typed_and_gone", typed_and_gone},
+    {"typed_and_silence", typed_and_silence},
+    {"typed_and_deaf", typed_and_deaf},
+    {"typed_and_more_behind", typed_and_more_behind},
+    {"typed_by_many", typed_by_many},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -128,19 +137,7 @@ static int count_descriptors(void)
     return entries_of(path);
 }
 
-static double metric(const char *name)
-{
-    Reply r;
-    ask(&r, port(), "GET", "/metrics", NULL, NULL, 0);
-    char line[128];
-    snprintf(line, sizeof line, "\n%s ", name);
-    const char *found = r.body.data ? strstr(r.body.data, line) : NULL;
-    if (!found)
-        fail_msg("%s is not in the metrics", name);
-    double x = atof(found + strlen(line));
-    reply_free(&r);
-    return x;
-}
+static double metric(const char *name) { return serve_metric(port(), name); }
 
 static void everybody_is_answered(void **state)
 {

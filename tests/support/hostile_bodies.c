@@ -245,7 +245,7 @@ void body_without_a_length(void) { RAW(SPEECH_HEAD "\r\n", 411); }
 void body_of_another_type(void)
 {
     static const char *const types[] = {"",
-                                        "Content-Type: text/plain\r\n",
+                                        "Content-Type: text/plainly\r\n",
                                         "Content-Type: application/jsonx\r\n",
                                         "Content-Type: application/x-www-form-urlencoded\r\n",
                                         "Content-Type: multipart/form-data; boundary=x\r\n",

@@ -107,5 +107,14 @@ void pipelined(void);
 void smuggled(void);
 void many_connections(void);
 void more_than_can_be_spoken(void);
+void typed_errors(void);
+void typed_endless(void);
+void typed_byte_by_byte(void);
+void typed_chunks_that_are_none(void);
+void typed_and_gone(void);
+void typed_and_silence(void);
+void typed_and_deaf(void);
+void typed_and_more_behind(void);
+void typed_by_many(void);
 
 #endif

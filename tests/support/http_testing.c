@@ -2,6 +2,7 @@
 #include "http_testing.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <strings.h>
 #include <sys/socket.h>
 
@@ -78,6 +79,35 @@ int serve_lab_close(ServeLab *l)
 {
     void *made = l->c;
     return corpus_teardown(&made);
+}
+
+Buf synth_sound(const char *run, const char *text, const char *option, const char *value)
+{
+    const char *args[MAX_ARGS] = {"synth", "--checkpoint", run, "--text", text, "--output", "-"};
+    args[7] = option;
+    args[8] = option ? value : NULL;
+    Run r;
+    run_program_env(&r, args, NULL);
+    assert_int_equal(r.code, 0);
+    Buf out = {0};
+    buf_add(&out, r.stdout_text.data, r.stdout_text.size);
+    run_free(&r);
+    return out;
+}
+
+double serve_metric(int port, const char *name)
+{
+    Reply r;
+    double x = -1;
+    ask(&r, port, "GET", "/metrics", NULL, NULL, 0);
+    assert_int_equal(r.status, 200);
+    for (const char *p = r.body.data; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+        if (strncmp(p, name, strlen(name)) == 0 && p[strlen(name)] == ' ')
+            x = atof(p + strlen(name));
+    if (x < 0)
+        fail_msg("%s is not in the metrics: %s", name, r.body.data);
+    reply_free(&r);
+    return x;
 }
 
 /* ---- the client ---- */
@@ -160,6 +190,8 @@ static int read_chunks(int fd, Buf *out)
     for (;;) {
         Buf line = {0};
         int rc = get_line(fd, &line);
+        if (!rc && !isxdigit((unsigned char)line.data[0]))
+            rc = -1;
         size_t n = rc ? 0 : strtoull(line.data, NULL, 16);
         buf_free(&line);
         if (rc || (n && get_many(fd, out, n)) || get_line(fd, &line))
@@ -258,3 +290,31 @@ void send_speech(int fd, const char *text, int times)
     buf_free(&body);
     buf_free(&b);
 }
+
+int type_open(int port, const char *query, const char *more)
+{
+    Buf b = {0};
+    int fd = dial(port);
+    buf_printf(&b,
+               "POST /v1/audio/speech%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+               "Transfer-Encoding: chunked\r\n%s\r\n",
+               query, more ? more : "");
+    send_bytes(fd, b.data, b.size);
+    buf_free(&b);
+    return fd;
+}
+
+int type_bytes(int fd, const void *p, size_t n)
+{
+    Buf b = {0};
+    buf_printf(&b, "%zx\r\n", n);
+    buf_add(&b, p, n);
+    buf_str(&b, "\r\n");
+    int rc = send_bytes(fd, b.data, b.size);
+    buf_free(&b);
+    return rc;
+}
+
+int type_text(int fd, const char *text) { return type_bytes(fd, text, strlen(text)); }
+
+int type_end(int fd) { return send_text(fd, "0\r\n\r\n"); }

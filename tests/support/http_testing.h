@@ -30,6 +30,10 @@ typedef struct ServeLab {
 int serve_lab_open(ServeLab *l); /* for a group's setup: 0, or -1 */
 int serve_lab_close(ServeLab *l);
 
+/* What `synth` writes into a pipe. option: one of its own with its value, or NULL. */
+Buf synth_sound(const char *run, const char *text, const char *option, const char *value);
+double serve_metric(int port, const char *name); /* of GET /metrics */
+
 #define LONG_TEXT "old hill. green hill. old stone, green stone. the hill is old. the stone is green. "
 
 /* ---- the client ---- */
@@ -54,5 +58,11 @@ void ask(Reply *r, int port, const char *method, const char *path, const char *m
          size_t size);
 void post_json(Reply *r, int port, const char *json);  /* to /v1/audio/speech */
 void send_speech(int fd, const char *text, int times); /* asks for a WAV of the text this many times over */
+
+/* A text that is sent while it is being written, in chunks; its head is sent. query: "?voice=...", or "". */
+int type_open(int port, const char *query, const char *more);
+int type_bytes(int fd, const void *p, size_t n); /* one chunk */
+int type_text(int fd, const char *text);
+int type_end(int fd);
 
 #endif
