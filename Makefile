@@ -86,8 +86,10 @@ FLAGS.vector := -fno-math-errno -fno-trapping-math
 FLAGS.sound_host := -fno-math-errno -fno-trapping-math
 FLAGS.vector.avx2 := -mfma
 FLAGS.vector.avx512 := -mfma -mavx512bw -mprefer-vector-width=512
+FLAGS.product.avx2 := $(FLAGS.vector.avx2)
+FLAGS.product.avx512 := $(FLAGS.vector.avx512)
 
-UNITS.vector := $(foreach i,$(INSTRUCTIONS),src/ops/host/vector.$i.f32 src/ops/host/vector.$i.f64)
+UNITS.vector := $(foreach i,$(INSTRUCTIONS),$(foreach s,vector product,src/ops/host/$s.$i.f32 src/ops/host/$s.$i.f64))
 UNITS.kernels := $(foreach i,$(INSTRUCTIONS),src/audio/mel_kernel.$i src/audio/pitch_kernel.$i)
 UNITS.kernels += $(foreach i,$(filter-out avx512,$(INSTRUCTIONS)),src/audio/griffin_lim_kernel.$i)
 UNITS.host := $(foreach s,$(filter src/ops/host/%_host.c,$(SRC)),$(s:.c=).f32 $(s:.c=).f64)

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "ops/host/product.h"
 #include "ops/ops.h"
 
 typedef struct VectorDropout {
@@ -71,6 +72,10 @@ typedef struct Vectors {
     const char *name; /* "avx512", "avx2", "plain" */
     const VectorF32 *f32;
     const VectorF64 *f64;
+    struct {
+        const ProductsF32 *f32;
+        const ProductsF64 *f64;
+    } products;
 } Vectors;
 
 /* The set of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
