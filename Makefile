@@ -65,7 +65,7 @@ PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
 SHARED_FLAGS = -fPIC $(if $(filter $(OUT)/obj/src/%,$@),-fvisibility=hidden)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -D_GNU_SOURCE -Isrc $(if $(filter $(OUT)/obj/tests/%,$@),-Itests) $(PKGCONFIG) $(CFLAGS) -pthread
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(filter -Werror,$(WARN)) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -Isrc $(CXXFLAGS) -pthread
-LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
+LIBS = $(PKGLIBS) -lcld2 -lm -ldl -pthread
 
 SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))
 SHIM := $(shell find src -name '*.cc' | sort)

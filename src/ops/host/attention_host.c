@@ -45,7 +45,7 @@ static AttentionPart attention_part(const AttentionShape *s, int b, int h)
     int64_t row = (int64_t)p.kl * (int64_t)sizeof(REAL), tile = row ? TILE_BYTES / row : 0;
     if (tile < TILE_ROWS)
         tile = row ? TILE_MOST / row : 0;
-    ASSERT(p.kl == 0 || tile > 0); /* else: more keys than a scratch row holds */
+    ASSERT(p.kl == 0 || tile > 0);     /* else: more keys than a scratch row holds */
     tile -= tile > 12 ? tile % 12 : 0; /* whole tiles of the product */
     p.tile = tile > p.ql ? p.ql : (int)tile;
     return p;

@@ -60,8 +60,8 @@ static inline int64_t weights_columns(const Weights *w)
 /* Columns j0 .. j0 + n - 1 become panels; returns them. */
 const REAL *HOST(weights_pack)(HostOps *h, const Weights *w, int64_t j0, int64_t n);
 
-/* Rows and columns of the blocks that the gradient of weights [m,n] is cut into: as many as there are threads,
- * because each of them reads all activations. */
+/* Rows and columns of the blocks that the gradient of weights [m,n] is cut into: as many as there are
+ * threads, because each of them reads all activations. */
 static inline void product_split(const HostOps *h, int large, int64_t m, int64_t n, int64_t *rows,
                                  int64_t *columns)
 {

@@ -4,20 +4,20 @@
 
 #include "ops/host/host_real.h"
 
-#define LINEAR_ROWS 192    /* of a task: they stay in the cache while they meet all weights */
-#define LINEAR_FEW 48      /* least rows of a task */
-#define LINEAR_COLUMNS 64  /* least columns of a task */
-#define LINEAR_SMALL 5e5   /* products below which a task costs more than it gains */
-#define LINEAR_CHUNK 96    /* rows that are in the cache from their activation to their product */
+#define LINEAR_ROWS 192     /* of a task: they stay in the cache while they meet all weights */
+#define LINEAR_FEW 48       /* least rows of a task */
+#define LINEAR_COLUMNS 64   /* least columns of a task */
+#define LINEAR_SMALL 5e5    /* products below which a task costs more than it gains */
+#define LINEAR_CHUNK 96     /* rows that are in the cache from their activation to their product */
 #define LINEAR_PART_ROWS 96 /* least rows that have a sum of their own */
 
 typedef struct LinearTask {
     HostOps *h;
-    PRODUCT p; /* of all rows and the columns j0 .. j0 + p.n - 1 */
+    PRODUCT p;              /* of all rows and the columns j0 .. j0 + p.n - 1 */
     REAL *dw, *dout, *sums; /* sums: partial dbias, NULL when not wanted */
     const REAL *in, *result;
     int64_t M;
-    int64_t rows, columns; /* of a task */
+    int64_t rows, columns;   /* of a task */
     int N, K, parts, across; /* across: tasks side by side */
     Activation act;
 } LinearTask;

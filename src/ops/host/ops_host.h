@@ -1,7 +1,8 @@
 /* ops_host.h - what the host ops of both precisions share. Private to src/ops.
  * The ops themselves are in <family>_host.c, written once over REAL (host_real.h). An op is cut into tasks by
  * its shape alone and no sum is split between tasks unless its parts are added in a fixed order, so results
- * do not depend on the number of threads. Products (product.h) are exact in this sense however they are cut. */
+ * do not depend on the number of threads. Products (product.h) are exact in this sense however they are cut.
+ */
 #ifndef MYXTTS_OPS_HOST_H
 #define MYXTTS_OPS_HOST_H
 

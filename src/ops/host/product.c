@@ -34,12 +34,12 @@ _Static_assert(PRODUCT_PANEL % PANEL == 0, "panels");
 #else
 #define ROWS 4
 #endif
-#define DEPTH 512                /* most terms of a sum that are added up in registers */
-#define BLOCK (128 << 10)        /* about so many numbers of b stay in the second-level cache */
-#define PACK_DEPTH 256           /* the same where b is packed on the way */
+#define DEPTH 512         /* most terms of a sum that are added up in registers */
+#define BLOCK (128 << 10) /* about so many numbers of b stay in the second-level cache */
+#define PACK_DEPTH 256    /* the same where b is packed on the way */
 #define PACK_COLUMNS 384
-#define PACK_ROWS (16 * ROWS)    /* of a turned a that are packed at once */
-_Static_assert(PACK_DEPTH * (PACK_COLUMNS + PACK_ROWS) <= PRODUCT_ROOM, "the room for packing");
+#define PACK_ROWS (16 * ROWS) /* of a turned a that are packed at once */
+_Static_assert(PACK_DEPTH *(PACK_COLUMNS + PACK_ROWS) <= PRODUCT_ROOM, "the room for packing");
 #define FEW 4 /* rows of the tile for the last rows, before they are taken one by one */
 
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
@@ -127,8 +127,8 @@ INLINE void tile(const int rows, const Finish *f, const REAL *a, int64_t row_ste
 TILES(across, lda, 1)
 TILES(down, 1, lda)
 
-/* to: panels of b [k, n], `step` numbers from one to the next: each is [k][PANEL], the last one filled up with
- * zeros. turned: b is [n, k]. */
+/* to: panels of b [k, n], `step` numbers from one to the next: each is [k][PANEL], the last one filled up
+ * with zeros. turned: b is [n, k]. */
 static void pack(REAL *to, int64_t step, const REAL *b, int64_t ldb, int turned, int64_t k, int64_t n)
 {
     for (int64_t j0 = 0; j0 < n; j0 += PANEL, to += step) {
@@ -266,5 +266,5 @@ static void multiply(const PRODUCT *p)
         }
 }
 
-const VARIANT(TABLE, REAL) VARIANT(VARIANT(product, INSTRUCTIONS), PRECISION) = {
-    .panel = PANEL, .multiply = multiply, .pack = pack};
+const VARIANT(TABLE, REAL)
+    VARIANT(VARIANT(product, INSTRUCTIONS), PRECISION) = {.panel = PANEL, .multiply = multiply, .pack = pack};

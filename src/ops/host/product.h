@@ -1,5 +1,5 @@
 /* product.h - matrix products on one thread, compiled once per instruction set and precision. Private to
- * src/ops.
+ * src/ops, but for src/corpus.
  * An element of a result is a sum in the order of k, in blocks that k alone decides: it does not depend on
  * the rows and columns that are computed with it, so a product may be cut into tasks in any way. */
 #ifndef MYXTTS_PRODUCT_H

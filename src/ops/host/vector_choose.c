@@ -1,4 +1,5 @@
-/* vector_choose.c - the instruction sets that vector.c and product.c are compiled for, and the choice between them. */
+/* vector_choose.c - the instruction sets that vector.c and product.c are compiled for, and the choice between
+ * them. */
 #include "base/variant.h"
 #include "ops/host/vector.h"
 
