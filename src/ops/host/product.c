@@ -44,6 +44,25 @@ _Static_assert(PACK_DEPTH *(PACK_COLUMNS + PACK_ROWS) <= PRODUCT_ROOM, "the room
 
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 
+/* Four numbers, and the shuffles that turn four by four of them; GCC 11 has no __builtin_shufflevector, clang
+ * no
+ * __builtin_shuffle. */
+typedef REAL Four __attribute__((vector_size(4 * sizeof(REAL))));
+#ifdef __clang__
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+typedef __typeof__(_Generic((REAL)0, float : (int32_t)0, double : (int64_t)0)) Place;
+typedef Place Places __attribute__((vector_size(4 * sizeof(REAL))));
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (Places){i, j, k, l})
+#endif
+#define FIRST_HALVES(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
+#define LAST_HALVES(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define FIRST_PAIRS(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
+#define LAST_PAIRS(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
+#define load_four(p) (*(const FourUnaligned *)(p))
+#define store_four(p, x) (*(FourUnaligned *)(p) = (x))
+typedef REAL FourUnaligned __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+
 /* Where a tile goes, and what happens to it on the way. */
 typedef struct Finish {
     REAL *c;
@@ -127,6 +146,29 @@ INLINE void tile(const int rows, const Finish *f, const REAL *a, int64_t row_ste
 TILES(across, lda, 1)
 TILES(down, 1, lda)
 
+/* to [k][PANEL] = b [width,k], four by four. */
+static void pack_turned(REAL *to, const REAL *b, int64_t ldb, int64_t k, int width)
+{
+    const int64_t fours = k / 4 * 4;
+    int j = 0;
+    for (; j + 4 <= width; j += 4)
+        for (int64_t l = 0; l < fours; l += 4) {
+            const REAL *from = b + j * ldb + l;
+            const Four r0 = load_four(from), r1 = load_four(from + ldb), r2 = load_four(from + 2 * ldb),
+                       r3 = load_four(from + 3 * ldb);
+            const Four p = FIRST_HALVES(r0, r1), q = FIRST_HALVES(r2, r3), s = LAST_HALVES(r0, r1),
+                       t = LAST_HALVES(r2, r3);
+            REAL *at = to + l * PANEL + j;
+            store_four(at, FIRST_PAIRS(p, q));
+            store_four(at + PANEL, LAST_PAIRS(p, q));
+            store_four(at + 2 * PANEL, FIRST_PAIRS(s, t));
+            store_four(at + 3 * PANEL, LAST_PAIRS(s, t));
+        }
+    for (int i = 0; i < width; i++)
+        for (int64_t l = i < j ? fours : 0; l < k; l++)
+            to[l * PANEL + i] = b[i * ldb + l];
+}
+
 /* to: panels of b [k, n], `step` numbers from one to the next: each is [k][PANEL], the last one filled up
  * with zeros. turned: b is [n, k]. */
 static void pack(REAL *to, int64_t step, const REAL *b, int64_t ldb, int turned, int64_t k, int64_t n)
@@ -136,11 +178,7 @@ static void pack(REAL *to, int64_t step, const REAL *b, int64_t ldb, int turned,
         if (width < PANEL)
             memset(to, 0, (size_t)k * PANEL * sizeof *to);
         if (turned)
-            for (int j = 0; j < width; j++) {
-                const REAL *from = b + (j0 + j) * ldb;
-                for (int64_t l = 0; l < k; l++)
-                    to[l * PANEL + j] = from[l];
-            }
+            pack_turned(to, b + j0 * ldb, ldb, k, width);
         else if (width == PANEL)
             for (int64_t l = 0; l < k; l++)
                 memcpy(to + l * PANEL, b + l * ldb + j0, PANEL * sizeof *to);
