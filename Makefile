@@ -65,7 +65,7 @@ PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
 SHARED_FLAGS = -fPIC $(if $(filter $(OUT)/obj/src/%,$@),-fvisibility=hidden)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -D_GNU_SOURCE -Isrc $(if $(filter $(OUT)/obj/tests/%,$@),-Itests) $(PKGCONFIG) $(CFLAGS) -pthread
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(filter -Werror,$(WARN)) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -Isrc $(CXXFLAGS) -pthread
-LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
+LIBS = $(PKGLIBS) -lcld2 -lm -ldl -pthread
 
 SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))
 SHIM := $(shell find src -name '*.cc' | sort)
@@ -86,8 +86,10 @@ FLAGS.vector := -fno-math-errno -fno-trapping-math
 FLAGS.sound_host := -fno-math-errno -fno-trapping-math
 FLAGS.vector.avx2 := -mfma
 FLAGS.vector.avx512 := -mfma -mavx512bw -mprefer-vector-width=512
+FLAGS.product.avx2 := $(FLAGS.vector.avx2)
+FLAGS.product.avx512 := $(FLAGS.vector.avx512)
 
-UNITS.vector := $(foreach i,$(INSTRUCTIONS),src/ops/host/vector.$i.f32 src/ops/host/vector.$i.f64)
+UNITS.vector := $(foreach i,$(INSTRUCTIONS),$(foreach s,vector product,src/ops/host/$s.$i.f32 src/ops/host/$s.$i.f64))
 UNITS.kernels := $(foreach i,$(INSTRUCTIONS),src/audio/mel_kernel.$i src/audio/pitch_kernel.$i)
 UNITS.kernels += $(foreach i,$(filter-out avx512,$(INSTRUCTIONS)),src/audio/griffin_lim_kernel.$i)
 UNITS.host := $(foreach s,$(filter src/ops/host/%_host.c,$(SRC)),$(s:.c=).f32 $(s:.c=).f64)

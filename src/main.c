@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/drafts.h"
@@ -105,28 +103,6 @@ static int finish_reading(Log *log, int code)
         (unsigned long long)file_guard_any());
     return 3;
 }
-
-/* OpenBLAS, the largest of the libraries, asks for memory before main begins, and asks for ever when there is
- * none. So this runs before any library does, and may use nothing but the system. */
-__attribute__((no_sanitize("address", "undefined", "thread"))) static void check_limit(void)
-{
-    static const char text[] = "error: ulimit -v leaves this program too little memory to begin with\n"
-                               "  hint: it needs 300000 (kilobytes), and 50000 for each core but two\n";
-    enum { LEAST = 300000, EACH_CORE = 50000, CORES = 1024 };
-    unsigned long mask[CORES / (8 * sizeof(unsigned long))] = {0};
-    struct rlimit limit;
-    unsigned long cores = 0;
-    if (syscall(SYS_getrlimit, RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-        return;
-    syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-    for (size_t i = 0; i < sizeof mask / sizeof *mask; i++)
-        cores += (unsigned long)__builtin_popcountl(mask[i]);
-    if (limit.rlim_cur / 1024 >= LEAST + EACH_CORE * (cores > 2 ? cores - 2 : 0))
-        return;
-    syscall(SYS_write, STDERR_FILENO, text, sizeof text - 1);
-    syscall(SYS_exit_group, 3);
-}
-__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(void) = check_limit;
 
 int main(int argc, char **argv)
 {

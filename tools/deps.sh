@@ -17,7 +17,7 @@ ask=1
 [ "${1:-}" != --yes ] || { ask=0 && shift; }
 mode=${1:-demo}
 packages="gcc g++ make pkg-config libespeak-ng-dev espeak-ng-data libsndfile1-dev libsoxr-dev libebur128-dev libyaml-dev libxxhash-dev
-libpng-dev libicu-dev libcld2-dev libjansson-dev libopenblas-dev libmicrohttpd-dev"
+libpng-dev libicu-dev libcld2-dev libjansson-dev libmicrohttpd-dev"
 # Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
 recogniser="libpocketsphinx3 pocketsphinx-en-us"
 wishes=""

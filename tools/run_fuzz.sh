@@ -33,7 +33,7 @@ fi
 
 # shellcheck disable=SC2046,SC2086 # lists of flags
 cflags="-std=gnu11 -w -D_GNU_SOURCE -Isrc $(pkg-config --cflags $packages) -pthread $flags"
-libs="$(pkg-config --libs $packages) -lcld2 -lopenblas -lm -ldl -pthread"
+libs="$(pkg-config --libs $packages) -lcld2 -lm -ldl -pthread"
 
 # An object is made again when its source or any header is newer.
 newest_header=$(find src -name '*.h' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)

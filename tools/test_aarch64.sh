@@ -31,7 +31,7 @@ changed_sources() {
     rm -rf "$root/tmp/new"
     find "$root/home/new/myxtts" -newermt tomorrow -exec touch {} +
 }
-libraries="espeak-ng sndfile1 soxr ebur128 yaml xxhash png icu cld2 jansson openblas microhttpd cmocka"
+libraries="espeak-ng sndfile1 soxr ebur128 yaml xxhash png icu cld2 jansson microhttpd cmocka"
 packages="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu make pkg-config git espeak-ng-data"
 for l in $libraries; do packages="$packages lib$l-dev:arm64"; done
 # GCC 12 fails on a loop of tests/audio/test_speed.c when it makes vectors of it: the tests' own code has none.

@@ -18,9 +18,6 @@
 #define MYXTTS_REVISION ""
 #endif
 
-/* libopenblas has no header for this one. */
-char *openblas_get_config(void);
-
 /* "usable", or why there is none: no library, no driver, no GPU. Nothing is computed. */
 static void cuda_fact(char *out, size_t cap)
 {
@@ -51,14 +48,13 @@ int cmd_version(int argc, char **argv, Log *log)
     u_versionToString(version, icu);
     cuda_fact(cuda, sizeof cuda);
     if (json) {
-        json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:s}", "version", myxtts_version(), "revision",
+        json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s}", "version", myxtts_version(), "revision",
                               *MYXTTS_REVISION ? json_string(MYXTTS_REVISION) : json_null(), "compiler",
-                              __VERSION__, "cuda", json_from_text(cuda), "openblas",
-                              json_from_text(openblas_get_config()), "espeak_ng", espeak, "icu", icu);
+                              __VERSION__, "cuda", json_from_text(cuda), "espeak_ng", espeak, "icu", icu);
         return output_print(o, 6, &err) ? 3 : 0;
     }
     printf("myxtts %s%s%s\n", myxtts_version(), *MYXTTS_REVISION ? ", git " : "", MYXTTS_REVISION);
-    printf("  compiler   %s\n  CUDA       %s\n  OpenBLAS   %s\n  espeak-ng  %s\n  ICU        %s\n",
-           __VERSION__, cuda, openblas_get_config(), espeak, icu);
+    printf("  compiler   %s\n  CUDA       %s\n  espeak-ng  %s\n  ICU        %s\n", __VERSION__, cuda, espeak,
+           icu);
     return 0;
 }

@@ -1,7 +1,6 @@
 /* phone_models.c - see phone_models.h. */
 #include "corpus/phone_models.h"
 
-#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "ops/host/vector.h"
 
 enum { W = LISTEN_WIDTH, COLUMNS = 2 * W + 1 };
 static const double spread_least = 0.05, /* of a feature; features of speech have a variance of about 1 */
@@ -28,13 +28,19 @@ int phone_models_state(PhoneModels *m, const char name[8])
     return 1 + PHONE_STATES * i;
 }
 
+static const ProductsF32 *products(void) { return vectors_choose(NULL)->products.f32; }
+
+static size_t table_numbers(const PhoneModels *m)
+{
+    return (size_t)(m->states + PRODUCT_PANEL - 1) / PRODUCT_PANEL * PRODUCT_PANEL * COLUMNS;
+}
+
 int phone_models_open(PhoneModels *m, Err *err)
 {
     const size_t n = (size_t)m->states;
-    openblas_set_num_threads(1); /* for products this small, threads cost more than they do */
     m->mean = mem_calloc(n * W, sizeof *m->mean);
     m->spread = mem_calloc(n * W, sizeof *m->spread);
-    m->table = mem_calloc(n * COLUMNS, sizeof *m->table);
+    m->table = mem_calloc(table_numbers(m), sizeof *m->table);
     m->log_share = mem_calloc(n, sizeof *m->log_share);
     m->sum = mem_calloc(n * W, sizeof *m->sum);
     m->square = mem_calloc(n * W, sizeof *m->square);
@@ -55,7 +61,7 @@ int phone_models_copy(PhoneModels *to, const PhoneModels *from, Err *err)
         return rc;
     memcpy(to->mean, from->mean, n * W * sizeof *to->mean);
     memcpy(to->spread, from->spread, n * W * sizeof *to->spread);
-    memcpy(to->table, from->table, n * COLUMNS * sizeof *to->table);
+    memcpy(to->table, from->table, table_numbers(from) * sizeof *to->table);
     memcpy(to->log_share, from->log_share, n * sizeof *to->log_share);
     return 0;
 }
@@ -99,15 +105,17 @@ static void common_spread(const PhoneModels *m, double out[W])
 /* log N(x) = sum of a x^2 + b x, + c: a product of matrices for many frames. */
 static void make_table(PhoneModels *m)
 {
+    const int panel = products()->panel;
     for (int s = 0; s < m->states; s++) {
+        float *column = m->table + s / panel * panel * COLUMNS + s % panel;
         double c = 0;
         for (int k = 0; k < W; k++) {
             const double mean = (double)m->mean[s * W + k], var = (double)m->spread[s * W + k];
-            m->table[k * m->states + s] = (float)(-0.5 / var);
-            m->table[(W + k) * m->states + s] = (float)(mean / var);
+            column[k * panel] = (float)(-0.5 / var);
+            column[(W + k) * panel] = (float)(mean / var);
             c += -0.5 * (log(2 * M_PI * var) + mean * mean / var);
         }
-        m->table[2 * W * m->states + s] = (float)c;
+        column[2 * W * panel] = (float)c;
     }
 }
 
@@ -151,8 +159,15 @@ void phone_models_score(const PhoneModels *m, const Listening *l, int64_t first,
             x[i][k] = x[i][W + k] * x[i][W + k];
         x[i][2 * W] = 1;
     }
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, m->states, COLUMNS, 1.0f, x[0], COLUMNS,
-                m->table, m->states, 0.0f, out, m->states);
+    products()->multiply(&(Product_f32){.c = out,
+                                        .a = x[0],
+                                        .panels = m->table,
+                                        .m = count,
+                                        .n = m->states,
+                                        .k = COLUMNS,
+                                        .lda = COLUMNS,
+                                        .ldc = m->states,
+                                        .scale = 1});
     for (int i = 0; i < count; i++) {
         float *row = out + i * m->states, most = -HUGE_VALF, sum = 0;
         for (int s = 0; s < m->states; s++)

@@ -18,9 +18,9 @@ enum {
 
 typedef struct PhoneModels {
     char names[PHONES_MOST][8];
-    int phones, states;           /* states: 1 + PHONE_STATES * phones */
-    float *mean, *spread;         /* [states, LISTEN_WIDTH]; spread: variance */
-    float *table;                 /* [2 * LISTEN_WIDTH + 1, states]: the same for phone_models_score */
+    int phones, states;   /* states: 1 + PHONE_STATES * phones */
+    float *mean, *spread; /* [states, LISTEN_WIDTH]; spread: variance */
+    float *table; /* [2 * LISTEN_WIDTH + 1, states] in panels (product.h): the same for phone_models_score */
     float *log_share;             /* [states]: of all speech, natural log */
     double *sum, *square, *count; /* [states, LISTEN_WIDTH] and [states]: learned since the last update */
 } PhoneModels;

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds build/test_gpu and build/test_ops_gpu, which stand beside build/libmyxtts_cuda.so and load it. Needs gcc alone (and nvcc when the library is
-# not there yet; OpenBLAS's static library for the second): no library but libc is needed to run them, so that programs built here also run on
-# a machine where nothing is installed. --link: the first alone, to see on any machine whether it links.
+# not there yet): no library but libc is needed to run them, so that programs built here also run on a machine where nothing is installed. --link: the first alone, to see on any machine whether it links.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p build
@@ -39,14 +38,9 @@ compile "${sources[@]}"
 echo "built build/test_gpu"
 [ "${1:-}" != --link ] || exit 0
 
-openblas=$(ls /usr/lib/*/openblas-pthread/libopenblas.a /usr/lib/*/libopenblas.a 2>/dev/null | head -1 || true)
-if [ -n "$openblas" ]; then
-    compile tests/gpu/test_ops_gpu.c tests/support/ops_{cases,cases_sound,cases_symbols,testing}.c "${common[@]}" src/ops/*.c src/ops/host/*.c
-    "${CC:-gcc}" "${flags[@]}" -o build/test_ops_gpu "${objects[@]}" "$openblas" -lm -ldl -pthread
-    echo "built build/test_ops_gpu"
-else
-    echo "build/test_ops_gpu: not built, the static library of OpenBLAS (libopenblas-dev) was not found"
-fi
+compile tests/gpu/test_ops_gpu.c tests/support/ops_{cases,cases_sound,cases_symbols,testing}.c "${common[@]}" src/ops/*.c src/ops/host/*.c
+"${CC:-gcc}" "${flags[@]}" -o build/test_ops_gpu "${objects[@]}" -lm -ldl -pthread
+echo "built build/test_ops_gpu"
 if [ ! -f build/libmyxtts_cuda.so ]; then
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc)
     mapfile -t kernels < <(find src -name '*.cu' | sort)

@@ -7,7 +7,6 @@
 # with its English model, where it is installed; glibc alone is the machine's.
 # The other libraries have names of their own here, so that a process which has the same ones from elsewhere loads both. Some are smaller
 # than Debian's:
-#   OpenBLAS   cblas_sgemm alone, for seven generations of processors of twenty; the others take the next older one
 #   ICU        its data without collation, character sets, time zones, units, and currencies and countries in languages that we do not speak
 #   pcaudio, GnuTLS, LAPACK   names alone, of what is linked with them: nothing is played, no TLS is spoken, no recogniser adapted here
 set -eu
@@ -37,19 +36,6 @@ path_of() { awk -v n="$1" '$1 == n { print $2; exit }' "$work/found"; }
 needs_of() { readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p'; }
 new_name() { echo "libmyxtts-${1#lib}"; }
 
-# The seven have all that their elders have; the others' places in the table of OpenBLAS are filled with these.
-openblas() { # file to write
-    local archive older=()
-    archive=$(dirname "$(path_of libopenblas.so.0)")/libopenblas.a
-    [ -f "$archive" ] && [ "$(uname -m)" = x86_64 ] || return 1
-    for v in CORE2 PENRYN DUNNINGTON ATOM NANO BOBCAT OPTERON OPTERON_SSE3 BARCELONA; do older+=("$v=gotoblas_PRESCOTT"); done
-    for v in BULLDOZER PILEDRIVER STEAMROLLER EXCAVATOR; do older+=("$v=gotoblas_SANDYBRIDGE"); done
-    wanted_of libopenblas.so.0 "$to/bin/myxtts" "$to/lib/libmyxtts.so" >"$work/names"
-    { echo '{ global:' && sed 's/$/;/' "$work/names" && echo 'local: *; };'; } >"$work/map"
-    # shellcheck disable=SC2046 # a name holds no blank
-    gcc -shared -o "$1" $(sed 's/^/-Wl,-u,/' "$work/names") "${older[@]/#/-Wl,--defsym=gotoblas_}" \
-        -Wl,--gc-sections -Wl,--version-script="$work/map" "$archive" -lm -pthread
-}
 # Which functions of a library some others want: NAME, or NAME@VERSION.
 wanted_of() { # its name, those that want...
     local library
@@ -118,7 +104,6 @@ take() { # a library's name, who wants it
     case $1 in
     libpcaudio.so.* | libgnutls.so.* | libblas.so.* | liblapack.so.*) names_alone "$file" "$1" "$2" ;;
     libicudata.so.*) icu_data "$file" "${1##*.}" && licence "$(path_of "$1")" ;;
-    libopenblas.so.0) openblas "$file" || cp -L "$(path_of "$1")" "$file" && licence "$(path_of "$1")" ;;
     *) cp -L "$(path_of "$1")" "$file" && licence "$(path_of "$1")" ;;
     esac
     chmod 644 "$file"

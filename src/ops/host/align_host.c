@@ -22,6 +22,7 @@ typedef struct AlignTask {
  * the symbol before. */
 typedef struct AlignRoom {
     REAL *half, *best, *next, *mel, *score; /* [T], [T], [T], [ALIGN_TILE, n], [ALIGN_TILE, T] */
+    REAL *panels;                           /* of mu [T, n] */
     uint8_t *moved;                         /* [M, T] */
     void *own;                              /* malloc'd where the thread's scratch is too small */
 } AlignRoom;
@@ -29,7 +30,8 @@ typedef struct AlignRoom {
 static int align_room(AlignRoom *r, HostOps *h, int slot, int T, int M, int n)
 {
     size_t rows = (size_t)(3 + ALIGN_TILE) * (size_t)T + ALIGN_TILE * (size_t)n;
-    size_t bytes = rows * sizeof(REAL) + (size_t)M * (size_t)T;
+    size_t panels = (size_t)whole_panels(T) * (size_t)n;
+    size_t bytes = (rows + panels) * sizeof(REAL) + (size_t)M * (size_t)T;
     r->own = bytes > HOST_SLOT_BYTES ? malloc(bytes) : NULL;
     if (bytes > HOST_SLOT_BYTES && !r->own)
         return -1;
@@ -39,7 +41,8 @@ static int align_room(AlignRoom *r, HostOps *h, int slot, int T, int M, int n)
     r->next = at + 2 * (int64_t)T;
     r->mel = at + 3 * (int64_t)T;
     r->score = r->mel + ALIGN_TILE * (int64_t)n;
-    r->moved = (uint8_t *)(r->score + ALIGN_TILE * (int64_t)T);
+    r->panels = r->score + ALIGN_TILE * (int64_t)T;
+    r->moved = (uint8_t *)(r->panels + panels);
     return 0;
 }
 
@@ -54,12 +57,21 @@ static void align_walk_forward(const AlignTask *a, AlignRoom *r, const REAL *mu,
         r->half[t] = VEC(a->h)->dot(mu + (int64_t)t * n, mu + (int64_t)t * n, n) / 2;
         r->best[t] = never;
     }
+    PRODUCTS(a->h)->pack(r->panels, (int64_t)n * PRODUCTS(a->h)->panel, mu, n, 1, n, text);
     /* The products of a tile of frames at once; then the sums frame by frame. */
     for (int m0 = 0; m0 < frames; m0 += ALIGN_TILE) {
         int rows = frames - m0 < ALIGN_TILE ? frames - m0 : ALIGN_TILE;
         for (int64_t i = 0; i < (int64_t)rows * n; i++)
             r->mel[i] = (REAL)mel[(int64_t)m0 * n + i];
-        gemm(0, 1, rows, text, n, 1, r->mel, n, mu, n, 0, r->score, text);
+        multiply(a->h, &(PRODUCT){.c = r->score,
+                                  .a = r->mel,
+                                  .panels = r->panels,
+                                  .m = rows,
+                                  .n = text,
+                                  .k = n,
+                                  .lda = n,
+                                  .ldc = text,
+                                  .scale = 1});
         for (int m = m0; m < m0 + rows; m++) {
             const REAL *score = r->score + (int64_t)(m - m0) * text, *best = r->best;
             uint8_t *moved = r->moved + (int64_t)m * text;

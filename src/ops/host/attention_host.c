@@ -1,14 +1,20 @@
 /* attention_host.c - attention of one batch item and head per task, over tiles of queries; scores live in the
- * thread's scratch.
+ * thread's scratch, beside keys and values in panels (product.h). Forward, a tile has the scores of all keys.
+ * Backward, some keys at a time meet all queries.
  * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
 #include <string.h>
 
 #include "ops/host/host_real.h"
 
-#define TILE_BYTES (192u << 10)         /* of scores: two such tiles stay in the second-level cache */
+#define TILE_BYTES (192u << 10)         /* of scores: they stay in the second-level cache */
 #define TILE_MOST (HOST_SLOT_BYTES / 4) /* when rows are so long that TILE_BYTES would be few of them */
+#define TILE_ROWS 16                    /* queries that pay for a product */
+#define SLOT_NUMBERS ((int64_t)(HOST_SLOT_BYTES / sizeof(REAL)))
 
-#define TILE_ROWS 16 /* queries that pay for a product */
+/* Backward: queries of a tile and keys that meet, of heads of 64 numbers; fewer of larger ones. */
+#define BACK_ROWS 96
+#define BACK_KEYS 256
+#define APART 16 /* numbers between rows of a tile, which would else lie in the same lines of the cache */
 
 typedef struct AttentionTask {
     HostOps *h;
@@ -39,7 +45,8 @@ static AttentionPart attention_part(const AttentionShape *s, int b, int h)
     int64_t row = (int64_t)p.kl * (int64_t)sizeof(REAL), tile = row ? TILE_BYTES / row : 0;
     if (tile < TILE_ROWS)
         tile = row ? TILE_MOST / row : 0;
-    ASSERT(p.kl == 0 || tile > 0); /* else: more keys than a scratch row holds */
+    ASSERT(p.kl == 0 || tile > 0);     /* else: more keys than a scratch row holds */
+    tile -= tile > 12 ? tile % 12 : 0; /* whole tiles of the product */
     p.tile = tile > p.ql ? p.ql : (int)tile;
     return p;
 }
@@ -55,17 +62,43 @@ static void attention_forward_task(void *arg, int task, int slot)
     AttentionTask *t = arg;
     const AttentionShape *s = t->s;
     HostOps *h = t->h;
-    const int D = s->head_size;
+    const int D = s->head_size, panel = PRODUCTS(h)->panel;
+    const int64_t wide = whole_panels(D);
     AttentionPart p = attention_part(s, task / s->heads, task % s->heads);
-    REAL *score = host_slot(h, slot);
-    /* Scores of a tile, their softmax, the weighted values. */
+    /* Keys whose panels are there at once: nearly always all of them, and then they are packed once. */
+    const int64_t room = (SLOT_NUMBERS - (int64_t)(TILE_MOST / sizeof(REAL))) / (2 * wide) / PRODUCT_PANEL *
+                         PRODUCT_PANEL,
+                  keys = p.kl < room ? p.kl : room;
+    ASSERT_CMP(room, >, 0);
+    REAL *score = host_slot(h, slot), *key = score + TILE_MOST / sizeof(REAL),
+         *value = key + whole_panels(keys) * wide;
     for (int i0 = 0; i0 < p.ql; i0 += p.tile) {
-        int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile;
-        gemm(0, 1, rows, p.kl, D, (REAL)s->scale, t->q + p.q + i0 * s->ldq, s->ldq, t->k + p.k, s->ldk, 0,
-             score, p.kl);
+        const int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile, packs = i0 == 0 || keys < p.kl;
+        REAL *o = t->o + p.o + i0 * s->ldo;
+        PRODUCT scores = {.a = t->q + p.q + i0 * s->ldq, .panels = key, .m = rows, .k = D, .lda = s->ldq},
+                values = {.c = o, .panels = value, .m = rows, .n = D, .lda = p.kl, .ldc = s->ldo};
+        scores.ldc = p.kl;
+        scores.scale = (REAL)s->scale;
+        values.scale = 1;
+        values.ld_add = s->ldo;
+        /* Scores of a tile, their exponentials, the values weighted with them. */
+        for (int64_t k0 = 0; k0 < p.kl; k0 += keys) {
+            scores.n = p.kl - k0 < keys ? p.kl - k0 : keys;
+            scores.c = score + k0;
+            if (packs)
+                PRODUCTS(h)->pack(key, (int64_t)D * panel, t->k + p.k + k0 * s->ldk, s->ldk, 1, D, scores.n);
+            multiply(h, &scores);
+        }
         for (int i = 0; i < rows; i++)
             t->lse[p.row + i0 + i] = VEC(h)->softmax(score + (int64_t)i * p.kl, p.kl);
-        gemm(0, 0, rows, D, p.kl, 1, score, p.kl, t->v + p.v, s->ldv, 0, t->o + p.o + i0 * s->ldo, s->ldo);
+        for (int64_t k0 = 0; k0 < p.kl; k0 += keys) {
+            values.k = p.kl - k0 < keys ? p.kl - k0 : keys;
+            values.a = score + k0;
+            values.add = k0 ? o : NULL;
+            if (packs)
+                PRODUCTS(h)->pack(value, values.k * panel, t->v + p.v + k0 * s->ldv, s->ldv, 0, values.k, D);
+            multiply(h, &values);
+        }
     }
     /* Padding is zero, whatever was there. */
     rows_zero(t->o + p.o, s->ldo, p.ql, s->tq, D);
@@ -79,37 +112,106 @@ void HOST(attention_forward)(OpsContext *c, void *o, void *lse, const void *q, c
     host_pool_run(t.h->pool, s->batch * s->heads, attention_forward_task, &t);
 }
 
-/* With P = softmax(scale Q K^T) and dP = dO V^T: dS = scale P (dP - rowsum(P dP)), and
- * rowsum(P dP) = dO . O. */
-static void attention_backward_task(void *arg, int task, int slot)
+/* Scratch of the gradients. */
+typedef struct BackRoom {
+    REAL *key, *key_turned, *value_turned; /* panels of some keys */
+    REAL *query, *dout;                    /* panels of a tile of queries */
+    REAL *weight, *d;                      /* [rows][ld] softmax of the tile, and its gradient */
+    int64_t rows, keys, ld;
+} BackRoom;
+
+static BackRoom back_room(HostOps *h, int slot, int D)
 {
-    AttentionTask *t = arg;
+    const int64_t wide = whole_panels(D);
+    BackRoom r = {.rows = D <= 64 ? BACK_ROWS : BACK_ROWS * 64 / wide / 12 * 12,
+                  .keys = D <= 64 ? BACK_KEYS : BACK_KEYS * 64 / wide / PRODUCT_PANEL * PRODUCT_PANEL};
+    r.rows = r.rows < 12 ? 12 : r.rows;
+    r.keys = r.keys < PRODUCT_PANEL ? PRODUCT_PANEL : r.keys;
+    r.ld = r.keys + APART;
+    r.key = host_slot(h, slot);
+    r.key_turned = r.key + r.keys * wide;
+    r.value_turned = r.key_turned + r.keys * wide;
+    r.query = r.value_turned + r.keys * wide;
+    r.dout = r.query + r.rows * wide;
+    r.weight = r.dout + r.rows * wide;
+    r.d = r.weight + r.rows * r.ld;
+    ASSERT_CMP(3 * r.keys * wide + 2 * r.rows * (wide + r.ld), <=, SLOT_NUMBERS);
+    return r;
+}
+
+/* Queries i0 .. i0 + rows - 1 and keys k0 .. k0 + keys - 1.
+ * With P = softmax(scale Q K^T) and dP = dO V^T: dS = scale P (dP - rowsum(P dP)), and
+ * rowsum(P dP) = dO . O. */
+static void back_tile(const AttentionTask *t, const AttentionPart *p, const BackRoom *r, int64_t i0,
+                      int64_t rows, int64_t k0, int64_t keys)
+{
     const AttentionShape *s = t->s;
     HostOps *h = t->h;
-    const int D = s->head_size;
-    AttentionPart p = attention_part(s, task / s->heads, task % s->heads);
-    /* Two tiles: the weights, made again from the scores and lse, and their gradients. */
-    REAL *weight = host_slot(h, slot), *d = weight + TILE_MOST / sizeof(REAL);
-    const REAL *q = t->q + p.q, *k = t->k + p.k, *v = t->v + p.v, *dout = t->dout + p.o, *o = t->result + p.o;
-    /* Keys and values get their gradients tile by tile. */
-    rows_zero(t->dk + p.k, s->ldk, 0, s->tk, D);
-    rows_zero(t->dv + p.v, s->ldv, 0, s->tk, D);
-    rows_zero(t->dq + p.q, s->ldq, p.ql, s->tq, D);
-    for (int i0 = 0; i0 < p.ql; i0 += p.tile) {
-        int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile;
-        const REAL *qi = q + i0 * s->ldq, *di = dout + i0 * s->ldo, *oi = o + i0 * s->ldo;
-        gemm(0, 1, rows, p.kl, D, (REAL)s->scale, qi, s->ldq, k, s->ldk, 0, weight, p.kl);
-        gemm(0, 1, rows, p.kl, D, 1, di, s->ldo, v, s->ldv, 0, d, p.kl);
-        for (int i = 0; i < rows; i++) {
-            REAL *wi = weight + (int64_t)i * p.kl, *dp = d + (int64_t)i * p.kl;
-            REAL delta = VEC(h)->dot(di + i * s->ldo, oi + i * s->ldo, D);
-            VEC(h)->exp_minus(wi, t->lse[p.row + i0 + i], p.kl);
-            VEC(h)->softmax_grad(dp, wi, delta, (REAL)s->scale, p.kl);
-        }
-        gemm(0, 0, rows, D, p.kl, 1, d, p.kl, k, s->ldk, 0, t->dq + p.q + i0 * s->ldq, s->ldq);
-        gemm(1, 0, p.kl, D, rows, 1, d, p.kl, qi, s->ldq, 1, t->dk + p.k, s->ldk);
-        gemm(1, 0, p.kl, D, rows, 1, weight, p.kl, di, s->ldo, 1, t->dv + p.v, s->ldv);
+    const int D = s->head_size, panel = PRODUCTS(h)->panel;
+    const REAL *q = t->q + p->q + i0 * s->ldq, *dout = t->dout + p->o + i0 * s->ldo,
+               *o = t->result + p->o + i0 * s->ldo;
+    REAL *dq = t->dq + p->q + i0 * s->ldq, *dk = t->dk + p->k + k0 * s->ldk, *dv = t->dv + p->v + k0 * s->ldv;
+    PRODUCT scores = {.c = r->weight, .a = q, .panels = r->key_turned, .m = rows, .n = keys, .k = D};
+    scores.lda = s->ldq;
+    scores.ldc = r->ld;
+    scores.scale = (REAL)s->scale;
+    multiply(h, &scores);
+    scores.c = r->d;
+    scores.a = dout;
+    scores.panels = r->value_turned;
+    scores.lda = s->ldo;
+    scores.scale = 1;
+    multiply(h, &scores);
+    for (int64_t i = 0; i < rows; i++) {
+        REAL *weight = r->weight + i * r->ld, *d = r->d + i * r->ld;
+        REAL delta = VEC(h)->dot(dout + i * s->ldo, o + i * s->ldo, D);
+        VEC(h)->exp_minus(weight, t->lse[p->row + i0 + i], keys);
+        VEC(h)->softmax_grad(d, weight, delta, (REAL)s->scale, keys);
     }
+    PRODUCT back = {.c = dq, .a = r->d, .panels = r->key, .m = rows, .n = D, .k = keys, .lda = r->ld};
+    back.ldc = back.ld_add = s->ldq;
+    back.add = k0 ? dq : NULL;
+    back.scale = 1;
+    multiply(h, &back);
+    /* Sums over queries. */
+    PRODUCTS(h)->pack(r->query, rows * panel, q, s->ldq, 0, rows, D);
+    PRODUCTS(h)->pack(r->dout, rows * panel, dout, s->ldo, 0, rows, D);
+    back = (PRODUCT){.c = dk, .a = r->d, .turn_a = 1, .panels = r->query, .m = keys, .n = D, .k = rows};
+    back.lda = r->ld;
+    back.ldc = back.ld_add = s->ldk;
+    back.add = i0 ? dk : NULL;
+    back.scale = 1;
+    multiply(h, &back);
+    back.c = dv;
+    back.a = r->weight;
+    back.panels = r->dout;
+    back.ldc = back.ld_add = s->ldv;
+    back.add = i0 ? dv : NULL;
+    multiply(h, &back);
+}
+
+static void attention_backward_task(void *arg, int task, int slot)
+{
+    const AttentionTask *t = arg;
+    const AttentionShape *s = t->s;
+    HostOps *h = t->h;
+    const int D = s->head_size, panel = PRODUCTS(h)->panel;
+    const AttentionPart p = attention_part(s, task / s->heads, task % s->heads);
+    const BackRoom r = back_room(h, slot, D);
+    for (int64_t k0 = 0, keys; k0 < p.kl && p.ql; k0 += keys) {
+        keys = p.kl - k0 < r.keys ? p.kl - k0 : r.keys;
+        const REAL *k = t->k + p.k + k0 * s->ldk, *v = t->v + p.v + k0 * s->ldv;
+        PRODUCTS(h)->pack(r.key, keys * panel, k, s->ldk, 0, keys, D);
+        PRODUCTS(h)->pack(r.key_turned, (int64_t)D * panel, k, s->ldk, 1, D, keys);
+        PRODUCTS(h)->pack(r.value_turned, (int64_t)D * panel, v, s->ldv, 1, D, keys);
+        for (int64_t i0 = 0, rows; i0 < p.ql; i0 += rows) {
+            rows = p.ql - i0 < r.rows ? p.ql - i0 : r.rows;
+            back_tile(t, &p, &r, i0, rows, k0, keys);
+        }
+    }
+    rows_zero(t->dq + p.q, s->ldq, p.ql, s->tq, D);
+    rows_zero(t->dk + p.k, s->ldk, p.ql ? p.kl : 0, s->tk, D);
+    rows_zero(t->dv + p.v, s->ldv, p.ql ? p.kl : 0, s->tk, D);
 }
 
 void HOST(attention_backward)(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o,

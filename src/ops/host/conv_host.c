@@ -1,7 +1,8 @@
-/* conv_host.c - convolution over time as one product per tap.
+/* conv_host.c - convolution over time as one product.
  * The valid rows of all items are laid end to end with K / 2 zero rows between them ("the line"):
  * row v of the output then needs rows v - K / 2 .. v + K / 2 of the line, whichever item they belong to, and
- * padding costs nothing. A task computes a stretch of the line.
+ * padding costs nothing. These K rows are next to each other: they are one row of the product, whose rows
+ * overlap. A task computes a stretch of the line.
  * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
 #include <string.h>
 
@@ -9,18 +10,20 @@
 
 #define STRETCH_ROWS 192 /* of the line in a task: enough for a product, few enough for the cache */
 #define PART_ROWS 64     /* least rows of dout in a task */
-#define BLOCK_ROWS 128   /* least rows of dw in a task */
+#define WINDOW_ROWS 256  /* of an item that meet in a product for dw */
 
 typedef struct ConvTask {
     HostOps *h;
     REAL *out, *dw, *sums;
     const REAL *in, *w, *bias, *dout, *result;
+    const REAL *panels; /* of the weights, for columns j0 .. j0 + columns - 1 of what is computed */
+    int64_t j0, columns;
     const int32_t *len;
     int B, T, C, N, K;
-    int parts;     /* of the rows */
-    int stretches; /* of the line */
-    int blocks;    /* of dw's rows */
-    int64_t line;  /* rows of the line */
+    int parts;            /* of the rows; dw: rows at once */
+    int stretches;        /* of the line */
+    int64_t line;         /* rows of the line */
+    int64_t rows, across; /* dw: rows and columns of a task */
     Activation act;
     int back; /* the stretch is of din, not of out */
 } ConvTask;
@@ -78,29 +81,51 @@ static void conv_gather(const ConvTask *c, REAL *to, const REAL *x, int n, int64
             memset(to, 0, (size_t)n * sizeof *to);
 }
 
-/* A stretch of out, or of din with the taps in reverse: gathered, one product per tap, put back in place. */
+/* A stretch of out, or of din with the taps in reverse: gathered, multiplied, put in place. */
 static void conv_stretch_task(void *arg, int task, int slot)
 {
     ConvTask *c = arg;
     const int half = c->K / 2, from = c->back ? c->N : c->C, to = c->back ? c->C : c->N;
-    int64_t v0 = host_begin(c->line, c->stretches, task), v1 = host_begin(c->line, c->stretches, task + 1),
-            rows = v1 - v0;
+    const int64_t v0 = host_begin(c->line, c->stretches, task),
+                  v1 = host_begin(c->line, c->stretches, task + 1), rows = v1 - v0;
     REAL *in = host_slot(c->h, slot), *out = in + (rows + 2 * half) * from;
     conv_gather(c, in, c->back ? c->dout : c->in, from, v0 - half, v1 + half);
-    for (int k = 0; k < c->K; k++) {
-        const REAL *w = c->w + (int64_t)k * c->C; /* [N,C], row stride K * C */
-        if (c->back)
-            gemm(0, 0, rows, to, from, 1, in + (int64_t)(2 * half - k) * from, from, w, (int64_t)c->K * c->C,
-                 k > 0, out, to);
-        else
-            gemm(0, 1, rows, to, from, 1, in + (int64_t)k * from, from, w, (int64_t)c->K * c->C, k > 0, out,
-                 to);
-    }
+    multiply(c->h, &(PRODUCT){.c = out,
+                              .a = in,
+                              .panels = c->panels,
+                              .bias = c->bias ? c->bias + c->j0 : NULL,
+                              .m = rows,
+                              .n = c->columns,
+                              .k = (int64_t)c->K * from,
+                              .lda = from,
+                              .ldc = c->columns,
+                              .scale = 1,
+                              .relu = c->act == ACT_RELU});
     /* Rows between the items are computed and thrown away. */
     ConvPlace p = conv_place(c, v0);
-    for (int64_t v = v0; v < v1; v++, out += to, conv_step(c, &p))
+    for (int64_t v = v0; v < v1; v++, out += c->columns, conv_step(c, &p))
         if (p.t < p.n)
-            VEC(c->h)->bias_act(c->out + ((int64_t)p.b * c->T + p.t) * to, out, c->bias, c->act, to);
+            VEC(c->h)->bias_act(c->out + ((int64_t)p.b * c->T + p.t) * to + c->j0, out, NULL,
+                                c->act == ACT_TANH ? ACT_TANH : ACT_NONE, c->columns);
+}
+
+/* All stretches. */
+static void conv_stretches(ConvTask *c)
+{
+    const int64_t tap = (int64_t)c->K * c->C, n = c->back ? c->C : c->N;
+    const Weights forward = {.b = c->w, .ld = tap, .depth = tap, .taps = 1, .turned = 1},
+                  back = {.b = c->w + (c->K - 1) * (int64_t)c->C,
+                          .ld = tap,
+                          .depth = c->N,
+                          .taps = c->K,
+                          .tap_step = -c->C};
+    const Weights *w = c->back ? &back : &forward;
+    const int64_t most = weights_columns(w);
+    for (c->j0 = 0; c->j0 < n; c->j0 += most) {
+        c->columns = n - c->j0 < most ? n - c->j0 : most;
+        c->panels = HOST(weights_pack)(c->h, w, c->j0, c->columns);
+        host_pool_run(c->h->pool, c->stretches, conv_stretch_task, c);
+    }
 }
 
 /* Cuts the line so that a stretch with its input fits into the scratch. */
@@ -140,7 +165,7 @@ void HOST(conv_forward)(OpsContext *ctx, void *out, void *unfolded, const void *
     c.K = K;
     conv_clear_padding(&c, out, N);
     conv_cut(&c);
-    host_pool_run(c.h->pool, c.stretches, conv_stretch_task, &c);
+    conv_stretches(&c);
 }
 
 /* dout through the activation, zero in the padding; the part's share of dbias. */
@@ -160,19 +185,40 @@ static void conv_rows_task(void *arg, int task, int slot)
     }
 }
 
-/* One tap of a block of dw's rows; items are added in their order. */
+/* Some rows and columns of dw; items are added in their order. */
 static void conv_weights_task(void *arg, int task, int slot)
 {
     ConvTask *c = arg;
-    int k = task / c->blocks, block = task % c->blocks, move = k - c->K / 2;
-    int64_t n0 = host_begin(c->N, c->blocks, block), n1 = host_begin(c->N, c->blocks, block + 1);
+    const int half = c->K / 2;
+    const int64_t tap = (int64_t)c->K * c->C, blocks = (tap + c->across - 1) / c->across,
+                  n = task / blocks * c->rows, j = task % blocks * c->across;
+    REAL *window = host_slot(c->h, slot), *dw = c->dw + n * tap + j;
     for (int b = 0; b < c->B; b++) {
-        int len = host_len(c->len, b, c->T), first = move < 0 ? -move : 0,
-            rows = len - (move < 0 ? -move : move);
-        if (rows > 0)
-            gemm(1, 0, n1 - n0, c->C, rows, 1, c->dout + ((int64_t)b * c->T + first) * c->N + n0, c->N,
-                 c->in + ((int64_t)b * c->T + first + move) * c->C, c->C, 1, c->dw + (n0 * c->K + k) * c->C,
-                 (int64_t)c->K * c->C);
+        const int len = host_len(c->len, b, c->T);
+        const int64_t first = (int64_t)b * c->T;
+        for (int t = 0, rows; t < len; t += rows) {
+            rows = len - t < c->parts ? len - t : c->parts;
+            /* Rows t - half .. t + rows + half - 1, zero outside of the item. */
+            const int t0 = t - half, t1 = t + rows + half, from = t0 < 0 ? 0 : t0, to = t1 > len ? len : t1;
+            memset(window, 0, (size_t)(from - t0) * (size_t)c->C * sizeof *window);
+            memcpy(window + (int64_t)(from - t0) * c->C, c->in + (first + from) * c->C,
+                   (size_t)(to - from) * (size_t)c->C * sizeof *window);
+            memset(window + (int64_t)(to - t0) * c->C, 0, (size_t)(t1 - to) * (size_t)c->C * sizeof *window);
+            multiply(c->h, &(PRODUCT){.c = dw,
+                                      .add = dw,
+                                      .ldc = tap,
+                                      .ld_add = tap,
+                                      .a = c->dout + (first + t) * c->N + n,
+                                      .lda = c->N,
+                                      .turn_a = 1,
+                                      .b = window + j,
+                                      .ldb = c->C,
+                                      .m = c->N - n < c->rows ? c->N - n : c->rows,
+                                      .n = tap - j < c->across ? tap - j : c->across,
+                                      .k = rows,
+                                      .scale = 1,
+                                      .room = product_room(c->h, slot)});
+        }
     }
 }
 
@@ -189,21 +235,27 @@ void HOST(conv_backward)(OpsContext *ctx, void *din, void *dw, void *dbias, void
     c.N = N;
     c.K = K;
     c.parts = host_parts((int64_t)B * T, PART_ROWS);
-    c.sums = sums_begin(h, c.parts, N);
     c.out = dout;
     c.act = act;
-    host_pool_run(h->pool, c.parts, conv_rows_task, &c);
-    if (dbias)
-        sums_add(h, dbias, c.sums, c.parts, N);
+    if (dbias || act != ACT_NONE) {
+        c.sums = sums_begin(h, c.parts, N);
+        host_pool_run(h->pool, c.parts, conv_rows_task, &c);
+        if (dbias)
+            sums_add(h, dbias, c.sums, c.parts, N);
+    }
     if (din) {
         c.out = din;
         c.act = ACT_NONE;
         conv_clear_padding(&c, din, C);
         conv_cut(&c);
-        host_pool_run(h->pool, c.stretches, conv_stretch_task, &c);
+        conv_stretches(&c);
     }
     if (!dw)
         return;
-    c.blocks = host_parts(N, BLOCK_ROWS);
-    host_pool_run(h->pool, K * c.blocks, conv_weights_task, &c);
+    const int64_t room = (int64_t)(HOST_SLOT_BYTES / sizeof(REAL)) / C - K;
+    ASSERT_CMP(room, >, 0);
+    c.parts = room < WINDOW_ROWS ? (int)room : WINDOW_ROWS;
+    product_split(h, 1, N, (int64_t)K * C, &c.rows, &c.across);
+    const int64_t blocks = ((int64_t)K * C + c.across - 1) / c.across;
+    host_pool_run(h->pool, (int)((N + c.rows - 1) / c.rows * blocks), conv_weights_task, &c);
 }

@@ -16,13 +16,6 @@ typedef struct DepthwiseTask {
     int stretches;
 } DepthwiseTask;
 
-/* out row += in row * w, element by element. */
-static void multiply_add(REAL *restrict out, const REAL *restrict in, const REAL *restrict w, int n)
-{
-    for (int i = 0; i < n; i++)
-        out[i] += in[i] * w[i];
-}
-
 /* Rows of one item, `from` its first element: to[t] = start[t * start_step] + the sum over taps of from[t +
  * step * (k - half)] w[k], step 1 forward and -1 for the gradient of the input. Rows past the length are the
  * start where rest is 1, else zero. */
@@ -31,12 +24,11 @@ static void filter(REAL *to, const REAL *from, const DepthwiseTask *d, const REA
 {
     for (int t = 0; t < length; t++) {
         REAL *row = to + (int64_t)t * d->C;
-        memcpy(row, start + t * start_step, (size_t)n * sizeof *row);
-        for (int k = 0; k < d->K; k++) {
-            int at = t + step * (k - d->K / 2);
-            if (at >= 0 && at < length)
-                multiply_add(row, from + (int64_t)at * d->C, d->w + (int64_t)k * d->C + c0, n);
-        }
+        /* The taps that meet rows of the item. */
+        const int half = d->K / 2, before = step > 0 ? t : length - 1 - t, after = length - 1 - before,
+                  k0 = before < half ? half - before : 0, k1 = after < half ? half + after + 1 : d->K;
+        VEC(d->h)->filter(row, start + t * start_step, from + (t + (int64_t)step * (k0 - half)) * d->C,
+                          (int64_t)step * d->C, d->w + (int64_t)k0 * d->C + c0, d->C, k1 - k0, n);
     }
     for (int t = length; t < d->T; t++)
         if (rest)
@@ -102,15 +94,7 @@ static void weights_task(void *arg, int task, int slot)
         int length = host_len(d->len, b, d->T);
         const REAL *in = d->in + (int64_t)b * d->T * d->C + c0;
         const REAL *dout = d->dout + (int64_t)b * d->T * d->C + c0;
-        for (int t = 0; t < length; t++) {
-            const REAL *g = dout + (int64_t)t * d->C;
-            for (int k = 0; k < d->K; k++) {
-                int at = t + k - d->K / 2;
-                if (at >= 0 && at < length)
-                    multiply_add(d->out + (int64_t)k * d->C + c0, in + (int64_t)at * d->C, g, n);
-            }
-            VEC(d->h)->add(d->sums + c0, d->sums + c0, g, n);
-        }
+        VEC(d->h)->filter_grad(d->out + c0, d->sums + c0, in, dout, d->C, length, d->K, n);
     }
 }
 

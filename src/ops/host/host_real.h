@@ -4,7 +4,6 @@
 #ifndef MYXTTS_HOST_REAL_H
 #define MYXTTS_HOST_REAL_H
 
-#include <cblas.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -23,15 +22,55 @@
 OPS_LIST(HOST_DECLARE)
 #undef HOST_DECLARE
 
-/* c [m,n] (row stride ldc) = alpha * op(a) op(b) + beta * c. */
-static inline void gemm(int ta, int tb, int64_t m, int64_t n, int64_t k, REAL alpha, const REAL *a,
-                        int64_t lda, const REAL *b, int64_t ldb, REAL beta, REAL *c, int64_t ldc)
+/* --- products --- */
+
+#define PRODUCT VARIANT(Product, PRECISION)
+#define PRODUCTS(h) ((h)->vectors->products.PRECISION)
+
+static inline void multiply(const HostOps *h, const PRODUCT *p) { PRODUCTS(h)->multiply(p); }
+
+/* Room of a thread for products whose b is packed on the way. */
+static inline REAL *product_room(const HostOps *h, int slot)
 {
-    if (m > 0 && n > 0 && k > 0)
-        _Generic((REAL)0, float
-                 : cblas_sgemm, double
-                 : cblas_dgemm)(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-                                (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    return (REAL *)(void *)h->rooms + (size_t)slot * PRODUCT_ROOM;
+}
+
+/* n, filled up to whole panels. */
+static inline int64_t whole_panels(int64_t n)
+{
+    return (n + PRODUCT_PANEL - 1) / PRODUCT_PANEL * PRODUCT_PANEL;
+}
+
+/* b [k,n] of products whose a are rows of activations, as it lies in memory: `taps` parts of depth rows, k of
+ * them together, tap_step numbers apart; turned: a part is [n,depth]. */
+typedef struct Weights {
+    const REAL *b;
+    int64_t ld, tap_step, depth;
+    int taps, turned;
+} Weights;
+
+/* How many columns the panels that all threads share hold at once. */
+static inline int64_t weights_columns(const Weights *w)
+{
+    int64_t most = HOST_PANELS / (w->depth * w->taps) / PRODUCT_PANEL * PRODUCT_PANEL;
+    ASSERT_CMP(most, >, 0);
+    return most;
+}
+
+/* Columns j0 .. j0 + n - 1 become panels; returns them. */
+const REAL *HOST(weights_pack)(HostOps *h, const Weights *w, int64_t j0, int64_t n);
+
+/* Rows and columns of the blocks that the gradient of weights [m,n] is cut into: as many as there are
+ * threads, because each of them reads all activations. */
+static inline void product_split(const HostOps *h, int large, int64_t m, int64_t n, int64_t *rows,
+                                 int64_t *columns)
+{
+    int64_t down = large ? m / 48 : 1, across = large ? n / 64 : 1;
+    down = down < 1 ? 1 : down > h->threads ? h->threads : down;
+    const int64_t left = (h->threads + down - 1) / down;
+    across = across < 1 ? 1 : across > left ? left : across;
+    *rows = ((m + down - 1) / down + 11) / 12 * 12;
+    *columns = whole_panels((n + across - 1) / across);
 }
 
 /* Partial sums of `parts` tasks, [parts][n], zeroed: each task adds to its own row, then they are added to

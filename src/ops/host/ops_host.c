@@ -2,7 +2,6 @@
  * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
 #include "ops/host/ops_host.h"
 
-#include <cblas.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -16,6 +15,8 @@ static void host_ops_close(OpsContext *c)
     host_pool_close(h->pool);
     free(h->scratch);
     free(h->sums);
+    free(h->panels);
+    free(h->rooms);
     free(h);
     c->own = NULL;
 }
@@ -27,8 +28,6 @@ static int host_ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
     c->stream = s;
     c->own = NULL;
     int threads = c->threads > 1 ? c->threads : 1;
-    /* With its own threads, OpenBLAS would divide products by their number, and spin while it waits. */
-    openblas_set_num_threads(1);
     HostOps *h = mem_calloc(1, sizeof *h);
     if (!h)
         return err_set(err, ERR_NOMEM, "no memory for the host ops");
@@ -36,8 +35,11 @@ static int host_ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
     h->vectors = vectors_choose(NULL);
     h->scratch = mem_aligned(64, (size_t)threads, HOST_SLOT_BYTES);
     h->sums = mem_aligned(64, 1, HOST_SUM_BYTES);
+    h->panels = mem_aligned(64, HOST_PANELS, sizeof(REAL));
+    h->rooms = mem_aligned(64, (size_t)threads * PRODUCT_ROOM, sizeof(REAL));
+    h->threads = threads;
     int rc = 0;
-    if (!h->scratch || !h->sums)
+    if (!h->scratch || !h->sums || !h->panels || !h->rooms)
         rc = err_set(err, ERR_NOMEM, "no memory for the scratch space of %d threads", threads);
     if (!rc)
         rc = host_pool_open(&h->pool, threads, err);

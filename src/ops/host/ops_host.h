@@ -1,7 +1,8 @@
 /* ops_host.h - what the host ops of both precisions share. Private to src/ops.
  * The ops themselves are in <family>_host.c, written once over REAL (host_real.h). An op is cut into tasks by
  * its shape alone and no sum is split between tasks unless its parts are added in a fixed order, so results
- * do not depend on the number of threads. OpenBLAS runs single-threaded inside a task. */
+ * do not depend on the number of threads. Products (product.h) are exact in this sense however they are cut.
+ */
 #ifndef MYXTTS_OPS_HOST_H
 #define MYXTTS_OPS_HOST_H
 
@@ -15,12 +16,16 @@
 #define HOST_PARTS 16              /* most parts a dimension is cut into */
 #define HOST_SLOT_BYTES (2u << 20) /* scratch of one thread */
 #define HOST_SUM_BYTES (4u << 20)  /* partial sums: HOST_PARTS rows */
+#define HOST_PANELS (1u << 20)     /* numbers: weights in panels, which all threads read */
 
 typedef struct HostOps {
     HostPool *pool;
     const Vectors *vectors;
     char *scratch; /* [threads][HOST_SLOT_BYTES] */
     void *sums;    /* HOST_SUM_BYTES */
+    void *panels;  /* [HOST_PANELS] */
+    char *rooms;   /* [threads][PRODUCT_ROOM] */
+    int threads;
 } HostOps;
 
 static inline HostOps *host_of(OpsContext *c) { return c->own; }

@@ -38,6 +38,7 @@
 #define NORM_EPSILON 1e-5 /* added to the variance */
 #define TANH_LIMIT 40     /* tanh is 1 beyond it, in either precision */
 #define COUNTERS 16       /* of Philox at once */
+#define COLUMNS 16        /* of a filter's gradient at once */
 
 /* Returns scale; exp(x) - 1 = scale * more + (scale - 1), with scale a power of two and more = exp(r) - 1 of
  * a small r. */
@@ -154,6 +155,77 @@ static void bias_act(REAL *out, const REAL *in, const REAL *bias, Activation act
         for (int64_t i = 0; i < n; i++)
             out[i] = TANH(out[i]);
     }
+}
+
+static void filter(REAL *restrict out, const REAL *start, const REAL *from, int64_t from_step, const REAL *w,
+                   int64_t w_step, int taps, int64_t n)
+{
+    const REAL *f[7], *g[7];
+    for (int k = 0; k < taps; k++) {
+        f[k] = from + k * from_step;
+        g[k] = w + k * w_step;
+    }
+    if (taps == 7) {
+        const REAL *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3], *f4 = f[4], *f5 = f[5], *f6 = f[6];
+        const REAL *g0 = g[0], *g1 = g[1], *g2 = g[2], *g3 = g[3], *g4 = g[4], *g5 = g[5], *g6 = g[6];
+        for (int64_t i = 0; i < n; i++)
+            out[i] = start[i] + f0[i] * g0[i] + f1[i] * g1[i] + f2[i] * g2[i] + f3[i] * g3[i] +
+                     f4[i] * g4[i] + f5[i] * g5[i] + f6[i] * g6[i];
+        return;
+    }
+    memcpy(out, start, (size_t)n * sizeof *out);
+    for (int k = 0; k < taps; k++)
+        for (int64_t i = 0; i < n; i++)
+            out[i] += f[k][i] * g[k][i];
+}
+
+/* A row whose neighbours are not all there. */
+static void filter_grad_edge(REAL *restrict dw, const REAL *in, const REAL *restrict g, int64_t C,
+                             int64_t length, int taps, int64_t t, int64_t n)
+{
+    for (int k = 0; k < taps; k++) {
+        const int64_t at = t + k - taps / 2;
+        for (int64_t i = 0; i < n && at >= 0 && at < length; i++)
+            dw[k * C + i] += in[at * C + i] * g[i];
+    }
+}
+
+static void filter_grad(REAL *dw, REAL *dbias, const REAL *in, const REAL *dout, int64_t C, int64_t length,
+                        int taps, int64_t n)
+{
+    const int half = taps / 2;
+    const int64_t first = taps == 7 && length > 2 * half ? half : length, last = length - half;
+    for (int64_t t = 0; t < first; t++)
+        filter_grad_edge(dw, in, dout + t * C, C, length, taps, t, n);
+    /* Away from the ends the sums of some columns stay in registers. */
+    for (int64_t i0 = 0; i0 < n && first < last; i0 += COLUMNS) {
+        const int64_t m = n - i0 < COLUMNS ? n - i0 : COLUMNS;
+        REAL sum[7][COLUMNS] = {{0}};
+        for (int64_t t = first; t < last; t++) {
+            const REAL *g = dout + t * C + i0, *x = in + (t - half) * C + i0;
+            if (m == COLUMNS)
+                for (int i = 0; i < COLUMNS; i++) {
+                    sum[0][i] += x[i] * g[i];
+                    sum[1][i] += x[C + i] * g[i];
+                    sum[2][i] += x[2 * C + i] * g[i];
+                    sum[3][i] += x[3 * C + i] * g[i];
+                    sum[4][i] += x[4 * C + i] * g[i];
+                    sum[5][i] += x[5 * C + i] * g[i];
+                    sum[6][i] += x[6 * C + i] * g[i];
+                }
+            else
+                for (int k = 0; k < 7; k++)
+                    for (int64_t i = 0; i < m; i++)
+                        sum[k][i] += x[k * C + i] * g[i];
+        }
+        for (int k = 0; k < 7; k++)
+            for (int64_t i = 0; i < m; i++)
+                dw[k * C + i0 + i] += sum[k][i];
+    }
+    for (int64_t t = last > first ? last : first; t < length; t++)
+        filter_grad_edge(dw, in, dout + t * C, C, length, taps, t, n);
+    for (int64_t t = 0; t < length; t++)
+        add(dbias, dbias, dout + t * C, n);
 }
 
 static void act_grad(REAL *d, const REAL *out, Activation act, int64_t n)
@@ -422,6 +494,8 @@ const TABLE_TYPE TABLE = {
     .add = add,
     .add_scaled = add_scaled,
     .bias_act = bias_act,
+    .filter = filter,
+    .filter_grad = filter_grad,
     .act_grad = act_grad,
     .dropout = dropout,
     .norm = norm,

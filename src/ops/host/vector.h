@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "ops/host/product.h"
 #include "ops/ops.h"
 
 typedef struct VectorDropout {
@@ -36,6 +37,13 @@ typedef struct VectorAdam {
         void (*add)(REAL * out, const REAL *a, const REAL *b, int64_t n); \
         /* out = a + scale b; out may be a or b */ \
         void (*add_scaled)(REAL * out, const REAL *a, REAL scale, const REAL *b, int64_t n); \
+        /* out = start + the sum of from * w over `taps` rows of both, that many numbers apart */ \
+        void (*filter)(REAL * out, const REAL *start, const REAL *from, int64_t from_step, const REAL *w, \
+                       int64_t w_step, int taps, int64_t n); \
+        /* Gradients of filters of one item: dw [taps][C] += the sums of in [length][C], moved by the tap, \
+         * times dout [length][C]; dbias [C] += the sums of dout. n of the C columns; at most 7 taps. */ \
+        void (*filter_grad)(REAL * dw, REAL *dbias, const REAL *in, const REAL *dout, int64_t C, \
+                            int64_t length, int taps, int64_t n); \
         /* bias NULL: none; out may be in */ \
         void (*bias_act)(REAL * out, const REAL *in, const REAL *bias, Activation act, int64_t n); \
         /* d *= act' */ \
@@ -71,6 +79,10 @@ typedef struct Vectors {
     const char *name; /* "avx512", "avx2", "plain" */
     const VectorF32 *f32;
     const VectorF64 *f64;
+    struct {
+        const ProductsF32 *f32;
+        const ProductsF64 *f64;
+    } products;
 } Vectors;
 
 /* The set of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
