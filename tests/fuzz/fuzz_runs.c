@@ -71,7 +71,7 @@ static void compare(const RunRecord *a, const RunRecord *b)
         compare_verdict(text, sizeof text, &c);
         for (int i = 0; i < COMPARE_COUNT; i++) {
             compare_row_value(text, sizeof text, (CompareRow)i, c.rows[i].a);
-            compare_row_change(text, sizeof text, (CompareRow)i, &c.rows[i]);
+            compare_row_change(text, sizeof text, &c.rows[i]);
             check_tame(text, strlen(text));
         }
         json_decref(compare_json(&c));

@@ -67,7 +67,8 @@ WORD(SAY_CMP_ONCE,
 WORD(SAY_CMP_BOOTSTRAP,
      "Intervals come from a bootstrap over pieces of consecutive steps; the first steps of each run are left "
      "out.",
-     "بازه‌ها از bootstrap روی تکه‌هایی از گام‌های پیاپی به دست آمده‌اند؛ نخستین گام‌های هر آموزش کنار گذاشته "
+     "بازه‌ها از bootstrap روی تکه‌هایی از گام‌های پیاپی به دست آمده‌اند؛ نخستین گام‌های هر آموزش "
+     "کنار گذاشته "
      "شده‌اند.")
 WORD(SAY_CMP_TIMES_OF, "%s: %s (%zu batch times)", "%s: %s (%zu زمان batch)")
 WORD(SAY_CMP_AGAINST, "B against A", "B در برابر A")
@@ -106,7 +107,8 @@ WORD(SAY_VIEW_SHARE, "%s %.1f %%", "%s %.1f٪")
 WORD(SAY_VIEW_NOT_A_NUMBER, "not a number", "نه یک عدد")
 WORD(SAY_VIEW_ENDED, "ended", "پایان یافته")
 WORD(SAY_VIEW_ENDED_AGO, "ended, %s ago", "پایان یافته، %s پیش")
-WORD(SAY_VIEW_SILENT, "no new line for %s: stopped, or stuck", "از %s پیش خط تازه‌ای نیامده: ایستاده یا گیر کرده")
+WORD(SAY_VIEW_SILENT, "no new line for %s: stopped, or stuck",
+     "از %s پیش خط تازه‌ای نیامده: ایستاده یا گیر کرده")
 WORD(SAY_VIEW_EMPTY, "no step yet", "هنوز هیچ گامی")
 WORD(SAY_VIEW_LAST_LINE, "%s, last line %s ago", "%s، خط آخر %s پیش")
 WORD(SAY_VIEW_RUNNING, "running", "در جریان")
@@ -159,30 +161,39 @@ WORD(SAY_LIMIT_MINUTES, "%g min", "%g دقیقه")
 WORD(SAY_GPU_BUSY_LIMIT, "model device busy", "مشغولی دستگاه مدل")
 WORD(SAY_GPU_SWING_LIMIT, "model GPU utilisation swings", "نوسان به‌کارگیری GPU مدل")
 WORD(SAY_WAIT_LIMIT, "trainer waits on data, share of step time", "انتظار آموزش برای داده، سهم از زمان گام")
-WORD(SAY_LOAD_LIMIT, "load stage, share of step time when not hidden", "مرحلهٔ بارگذاری، سهم آشکار از زمان گام")
-WORD(SAY_TRANSFER_LIMIT, "transfer stage, share of step time when not hidden", "مرحلهٔ انتقال، سهم آشکار از زمان گام")
+WORD(SAY_LOAD_LIMIT, "load stage, share of step time when not hidden",
+     "مرحلهٔ بارگذاری، سهم آشکار از زمان گام")
+WORD(SAY_TRANSFER_LIMIT, "transfer stage, share of step time when not hidden",
+     "مرحلهٔ انتقال، سهم آشکار از زمان گام")
 WORD(SAY_VARIATION_LIMIT, "step time variation (std / mean)", "نوسان زمان گام (انحراف معیار / میانگین)")
-WORD(SAY_JITTER_LIMIT, "jitter of the step itself, without lengths and stalls", "لرزش خود گام، بدون درازاها و گیرها")
+WORD(SAY_JITTER_LIMIT, "jitter of the step itself, without lengths and stalls",
+     "لرزش خود گام، بدون درازاها و گیرها")
 WORD(SAY_JITTER_NOTE, "beyond it jitter is named", "بیش از آن، لرزش نام برده می‌شود")
 WORD(SAY_CYCLE_LIMIT, "cycle: highest autocorrelation of step times, lags 2-20",
      "دوره: بالاترین خودهمبستگی زمان گام‌ها، با فاصلهٔ ۲ تا ۲۰")
-WORD(SAY_CYCLE_NOTE, "from here on a periodic stall, its period named", "از اینجا گیر دوره‌ای است و دوره‌اش گفته می‌شود")
+WORD(SAY_CYCLE_NOTE, "from here on a periodic stall, its period named",
+     "از اینجا گیر دوره‌ای است و دوره‌اش گفته می‌شود")
 WORD(SAY_STORAGE_LIMIT, "storage, 1 MiB reads past the page cache", "دیسک، خواندن ۱ مگابایت بدون کش صفحه‌ها")
 WORD(SAY_PADDING_LIMIT, "padding share", "سهم padding (پرکننده)")
-WORD(SAY_STALL_LIMIT, "throughput that a periodic stall or outliers cost", "سرعتی که گیر دوره‌ای یا گام‌های پرت می‌گیرند")
+WORD(SAY_STALL_LIMIT, "throughput that a periodic stall or outliers cost",
+     "سرعتی که گیر دوره‌ای یا گام‌های پرت می‌گیرند")
 WORD(SAY_UNNAMED_NOTE, "less than this is not named", "کمتر از این گفته نمی‌شود")
 WORD(SAY_STEP_LIMIT, "step time over the time per batch of the next slowest stage",
      "زمان گام به زمان هر batch در کندترین مرحلهٔ دیگر")
-WORD(SAY_STEP_NOTE, "beyond it: the step is the limit, everything else has reserve (bottleneck step, cause compute)",
+WORD(SAY_STEP_NOTE, "beyond it: the step is the limit, everything else has reserve (bottleneck "
+     "step, cause compute)",
      "بیش از آن: گلوگاه خود گام است و هر چیز دیگر جا دارد (گلوگاه step، علت compute)")
 WORD(SAY_FORECAST_LIMIT, "forecast of the present settings against what was measured",
      "پیش‌بینی تنظیم‌های کنونی در برابر سنجیده‌شده")
-WORD(SAY_FORECAST_NOTE, "beyond it the forecasts are not to be trusted", "بیش از آن به پیش‌بینی‌ها اعتمادی نیست")
-WORD(SAY_GAIN_LIMIT, "predicted gain of a change that is worth making", "سود پیش‌بینی‌شدهٔ تغییری که به کردنش می‌ارزد")
+WORD(SAY_FORECAST_NOTE, "beyond it the forecasts are not to be trusted",
+     "بیش از آن به پیش‌بینی‌ها اعتمادی نیست")
+WORD(SAY_GAIN_LIMIT, "predicted gain of a change that is worth making",
+     "سود پیش‌بینی‌شدهٔ تغییری که به کردنش می‌ارزد")
 WORD(SAY_EXPOSED_LIMIT, "ranks: communication that is not hidden, share of step time",
      "rankها: ارتباطی که پنهان نمی‌شود، سهم از زمان گام")
 WORD(SAY_EXPOSED_NOTE, "beyond it the link is named", "بیش از آن، اتصال نام برده می‌شود")
-WORD(SAY_LATE_LIMIT, "ranks: throughput that a slow rank or host costs", "rankها: سرعتی که یک rank یا میزبان کند می‌گیرد")
+WORD(SAY_LATE_LIMIT, "ranks: throughput that a slow rank or host costs",
+     "rankها: سرعتی که یک rank یا میزبان کند می‌گیرد")
 WORD(SAY_OWN_TEXT_LIMIT, "voice: what a clip's own text explains of it that another does not",
      "صدا: آنچه متن خود کلیپ از آن توضیح می‌دهد و متن دیگر نه")
 WORD(SAY_OWN_TEXT_NOTE, "less: the alignment is not learned", "کمتر: هم‌ترازی یاد گرفته نشده")
@@ -190,16 +201,21 @@ WORD(SAY_COST_LIMIT, "voice: distance of the mel from the alignment's, where tex
      "صدا: فاصلهٔ mel از هم‌ترازی، جایی که متن‌ها مقایسه نشده‌اند")
 WORD(SAY_COST_NOTE, "1: it knows nothing", "۱: هیچ نمی‌داند")
 WORD(SAY_ONES_LIMIT, "voice: symbols with one frame", "صدا: نمادهای یک‌فریمی")
-WORD(SAY_ONES_NOTE, "where a symbol has 3 frames or more on the average", "جایی که هر نماد به طور میانگین ۳ فریم یا بیشتر دارد")
-WORD(SAY_HELD_LIMIT, "voice: frames that the longest tenth of the symbols has", "صدا: فریم‌های یک‌دهم درازترین نمادها")
-WORD(SAY_DURATIONS_LIMIT, "voice: variation of durations that is predicted", "صدا: سهم پیش‌بینی‌شدهٔ نوسان کشش‌ها")
+WORD(SAY_ONES_NOTE, "where a symbol has 3 frames or more on the average",
+     "جایی که هر نماد به طور میانگین ۳ فریم یا بیشتر دارد")
+WORD(SAY_HELD_LIMIT, "voice: frames that the longest tenth of the symbols has",
+     "صدا: فریم‌های یک‌دهم درازترین نمادها")
+WORD(SAY_DURATIONS_LIMIT, "voice: variation of durations that is predicted",
+     "صدا: سهم پیش‌بینی‌شدهٔ نوسان کشش‌ها")
 WORD(SAY_PITCH_LIMIT, "voice: variation of pitch that is predicted", "صدا: سهم پیش‌بینی‌شدهٔ نوسان زیروبمی")
 WORD(SAY_SUSPECT_LIMIT, "voice: a text fits worse than the rest's, robust deviations",
      "صدا: متنی که بدتر از بقیه می‌خورد، به انحراف مقاوم")
 WORD(SAY_WORDS_LIMIT, "voice: words heard wrong, beyond those of the recordings",
      "صدا: واژه‌های نادرست شنیده‌شده، افزون بر ضبط‌ها")
-WORD(SAY_DEAF_LIMIT, "voice: words of the recordings themselves heard wrong", "صدا: واژه‌های نادرست شنیده‌شده در خود ضبط‌ها")
-WORD(SAY_DEAF_NOTE, "beyond it the judge tells nothing about the voice", "بیش از آن، داور چیزی دربارهٔ صدا نمی‌گوید")
+WORD(SAY_DEAF_LIMIT, "voice: words of the recordings themselves heard wrong",
+     "صدا: واژه‌های نادرست شنیده‌شده در خود ضبط‌ها")
+WORD(SAY_DEAF_NOTE, "beyond it the judge tells nothing about the voice",
+     "بیش از آن، داور چیزی دربارهٔ صدا نمی‌گوید")
 WORD(SAY_RISE_LIMIT, "voice: validation loss over its lowest", "صدا: loss اعتبارسنجی بالای کمترین مقدارش")
 WORD(SAY_RISE_NOTE, "while the training loss falls", "در حالی که loss آموزش پایین می‌آید")
 WORD(SAY_SILENT_LIMIT, "recordings: clips that are mostly silence", "ضبط‌ها: کلیپ‌هایی که بیشترشان سکوت است")
