@@ -97,7 +97,6 @@ int talk_next(Talk *t, TalkPiece *piece, int wait, Err *err);
 /* Appends the pieces of the text that are left out to losses (may be NULL) and returns how many, or
  * ERR_NOMEM. Nearly always all of them are known before the first piece of sound. */
 int talk_left_out(const Talk *t, VoiceLosses *losses);
-const char *talk_text(const Talk *t);   /* as it was ordered */
 const Voice *talk_voice(const Talk *t); /* what speaks it; as studio_voice, until talk_close */
 int talk_is_silent(const Talk *t);      /* 1: the error is that the text has nothing to speak */
 void talk_close(Talk *t);               /* at any time; NULL is fine. ready is not called after this */

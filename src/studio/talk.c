@@ -256,7 +256,6 @@ int talk_left_out(const Talk *t, VoiceLosses *losses)
     return rc ? rc : left_out;
 }
 
-const char *talk_text(const Talk *t) { return t->text; }
 const Voice *talk_voice(const Talk *t) { return t->room->voice; }
 
 int talk_is_silent(const Talk *t)
