@@ -273,7 +273,7 @@ static Choice judge_log(const char *folder, int *validations, int64_t *lowest)
         const EarFigures f = {v[1][i], v[2][i], v[3][i], v[4][i]};
         if (choice_speaks(&c, &f, v[5][i], j.loss))
             j.ear = f;
-        choice_validate(&c, &j, 6, 0.0005);
+        choice_validate(&c, &j, 8, 0.0005); /* clips: EAR_CLIPS, of nine */
         best = v[0][i] < v[0][best] ? i : best;
     }
     *validations = n;
