@@ -64,6 +64,8 @@ awk '/^(findings|remarks)/ { first = NR } /^clip length/ { lengths = NR } END { 
 verdict what_is_wrong_comes_first $?
 "$bin" info "$dir/wide" --enable-multispeaker false >"$dir/log" 2>&1
 log_lacks one_person_is_no_remark 'taken as'
+"$bin" info "$dir/wide" --enable-multispeaker true >"$dir/log" 2>&1
+log_lacks nor_are_several_who_were_announced '  2 folders of clips'
 "$bin" train "$dir/wide" --max-steps 1 --model-size nano --batch-size 1 --listen-clips 0 --text2audio-interval-steps 0 --model-gpu cpu \
     --init-from none --checkpoint-dir "$dir/trained" >"$dir/log" 2>&1
 log_has training_says_it_too 'warning: .*taken as 2 speakers'

@@ -6,8 +6,8 @@ WORD(SAY_FOLDERS_WHAT, "%zu folders of clips are taken as %zu speakers",
 WORD(SAY_FOLDERS_WHY,
      "nothing but the folders says whose clips they are",
      "جز پوشه‌ها چیزی نمی‌گوید کلیپ‌ها از کیست")
-WORD(SAY_FOLDERS_FIX, "if this is one person: --enable-multispeaker false",
-     "اگر همه یک نفر است: --enable-multispeaker false")
+WORD(SAY_FOLDERS_FIX, "if this is one person: --enable-multispeaker false; if they are several: true",
+     "اگر همه یک نفر است: --enable-multispeaker false؛ اگر چند نفرند: true")
 COUNTED(SAY_FEW_WHAT, "%zu clip to learn from, %.1f minutes of speech, is very little",
      "%zu clips to learn from, %.1f minutes of speech, are very few",
      "%zu کلیپ برای یاد گرفتن، %.1f دقیقه گفتار، بسیار کم است")

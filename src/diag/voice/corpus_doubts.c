@@ -74,9 +74,9 @@ static void judge_folders(Judging *j)
 {
     const size_t folders = j->f->dataset->folder_speakers;
     Doubt *d = doubt_begin(j, DOUBT_FOLDERS, 0);
-    if (!folders)
-        return;
     d->key = "enable_multispeaker";
+    if (!folders || config_is_given(j->f->cfg, d->key))
+        return;
     say(d->what, sizeof d->what, SAY_FOLDERS_WHAT, folders, folders);
     say(d->why, sizeof d->why, SAY_FOLDERS_WHY);
     say(d->fix, sizeof d->fix, SAY_FOLDERS_FIX);
