@@ -86,4 +86,4 @@ Cflags: -I"\${includedir}"
 PC
 refresh
 echo "installed into $to"
-case :$PATH: in *:"$prefix/bin":*) ;; *) [ -n "$root" ] || echo "  $prefix/bin is not in PATH" ;; esac
+case :$PATH: in *:"$prefix/bin":*) ;; *) [ -n "$root" ] || echo "  $prefix/bin is not in PATH; to type myxtts alone: export PATH=\"$prefix/bin:\$PATH\"" ;; esac

@@ -179,6 +179,7 @@ static int judge_lines(Eval *e, const char *checkpoint, const char *path, const 
                       .argv = line->settings,
                       .device = e->data.devices.model,
                       .vocoder = vocoder,
+                      .wish = {.goes_on = 1}, /* a line in another language is not the end */
                       .log = log};
     Buf text = {0};
     Voice *voice = NULL;

@@ -13,6 +13,7 @@
 #include "cmd/work/export_piper.h"
 #include "onnx/onnx_export.h"
 #include "voice/export.h"
+#include "voice/share/piper_voice.h"
 #include "voice/vocoder_file.h"
 
 static const char usage_text[] =
@@ -82,6 +83,12 @@ static int choose_format(ExportCommand *c, Err *err)
                 return 0;
             return err_set(err, ERR_USAGE, "export needs --output F%s", formats[i].ending);
         }
+    const char *slash = c->output ? strrchr(c->output, '/') : NULL,
+               *dot = c->output ? strrchr(slash ? slash : c->output, '.') : NULL;
+    if (!c->format && dot) {
+        err_set(err, ERR_USAGE, "export writes no %.40s files", dot);
+        return err_hint(err, "--output F.safetensors is for myxtts, F.onnx for other programs");
+    }
     if (!c->format)
         return err_set(err, ERR_USAGE, "export needs --output F.safetensors or F.onnx");
     return err_set(err, ERR_USAGE, "--format is '%s', but must be safetensors, onnx or piper", c->format);
@@ -184,15 +191,30 @@ static const CmdOption options[] = {
 };
 const CmdUsage export_usage = {usage_text, options, OPTION_COUNT(options)};
 
-static int write_graph(const ExportCommand *c, Exported *made, Log *log, Err *err)
+static OnnxOptions graph_options(const ExportCommand *c)
 {
     static const OnnxPrecision precisions[] = {ONNX_FLOAT32, ONNX_FLOAT16, ONNX_INT8};
-    const OnnxOptions o = {.output = c->output,
-                           .voice = &c->voice,
-                           .vocoder = c->has_vocoder ? &c->inside : NULL,
-                           .front = ONNX_PLAIN,
-                           .precision = precisions[c->weights],
-                           .credits = c->credits};
+    return (OnnxOptions){.output = c->output,
+                         .voice = &c->voice,
+                         .vocoder = c->has_vocoder ? &c->inside : NULL,
+                         .front = ONNX_PLAIN,
+                         .precision = precisions[c->weights],
+                         .credits = c->credits};
+}
+
+/* What is refused is refused before credits are asked for, or warned of. */
+static int check_graph(const ExportCommand *c, Err *err)
+{
+    if (c->kind == FORMAT_SAFETENSORS)
+        return 0;
+    int rc = onnx_check(&c->voice, c->has_vocoder ? &c->inside : NULL, err);
+    const OnnxOptions o = graph_options(c);
+    return rc || c->kind != FORMAT_PIPER ? rc : export_piper_check(&o, c->overwrite, err);
+}
+
+static int write_graph(const ExportCommand *c, Exported *made, Log *log, Err *err)
+{
+    const OnnxOptions o = graph_options(c);
     if (c->kind == FORMAT_PIPER)
         return export_piper(made, &o, c->overwrite, log, err);
     return onnx_export(made, &o, err);
@@ -232,14 +254,17 @@ int cmd_export(int argc, char **argv, Log *log)
         rc = cmd_number(&clips, "voice-clips", c.clips, 1, 1000, &err);
     if (!rc)
         rc = open_networks(&c, log, &err);
-    if (!rc && c.kind != FORMAT_SAFETENSORS)
-        rc = onnx_check(&c.voice, c.has_vocoder ? &c.inside : NULL, &err);
+    if (!rc)
+        rc = check_graph(&c, &err);
     if (!rc)
         rc = ask_credits(&c.credits, &c.answers, &c.voice, !line.json && !line.quiet, log, &err);
     if (!rc)
         rc = write(&c, &made, (int)clips, log, &err);
     if (!rc)
         rc = report(&c, &made, line.json, &err);
+    if (!rc && c.kind == FORMAT_ONNX && !c.format && piper_voice_named(c.output))
+        log_info(log, "hint: the name is like those of Piper's voices, but this is a plain graph; "
+                      "--format piper makes a voice for Piper, Home Assistant, NVDA and sherpa-onnx");
 done:
     checkpoint_close(&c.inside);
     checkpoint_close(&c.voice);

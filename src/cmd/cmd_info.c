@@ -19,6 +19,7 @@
 #include "cmd/line/format.h"
 #include "cmd/line/options.h"
 #include "cmd/line/output.h"
+#include "cmd/work/info_target.h"
 #include "cmd/work/show_checkpoint.h"
 #include "cmd/work/show_graph.h"
 #include "dataset/audio_file.h"
@@ -298,22 +299,9 @@ static void print_caches(const CacheList *l)
         printf("  `myxtts prepare --prune` with these settings removes the caches of other settings\n");
 }
 
-/* Figures, histograms, then why lines were rejected. */
-static void print_text(Info *info)
+/* Two histograms, each in a dozen rows. */
+static void print_lengths(Info *info)
 {
-    const Dataset *d = &info->dataset;
-    char length[64];
-    progress_format_seconds(length, sizeof length, info->total_seconds);
-    printf("%s: %zu clip%s, %.2f hours (%s), %zu line%s, %zu rejected\n", d->root, info->accepted,
-           plural(info->accepted), info->total_seconds / 3600, length, d->lines, plural(d->lines),
-           d->rejected_count);
-    printf("  %-10s %s: %s\n", "layout", d->layout, d->found);
-    printf("  %-10s %zu train, %zu validation\n", "split", info->accepted - info->validation,
-           info->validation);
-    print_tallies("speakers", &info->speakers);
-    print_tallies("languages", &info->languages);
-    print_tallies("formats", &info->rates);
-    /* Two histograms, each in a dozen rows. */
     Buf out = {0};
     buf_str(&out, "\nclip length\n");
     stats_draw_histogram(&out, info->seconds, info->accepted, 12, 40, "s ");
@@ -322,22 +310,14 @@ static void print_text(Info *info)
     if (!out.failed && info->accepted)
         fputs(out.data, stdout);
     buf_free(&out);
-    for (int i = 0, first = 1; i < LIMITS_COUNT; i++) {
-        char sentence[200];
-        if (!*limit_sentence(&info->limits.limit[i], sentence, sizeof sentence))
-            continue;
-        printf("%s  %s\n", first ? "\nlimits\n" : "", sentence);
-        first = 0;
-    }
-    Buf found = {0};
-    corpus_check_print(&found, &info->check, "--json lists all clips");
-    fputs(found.failed || !found.size ? "" : found.data, stdout);
-    buf_free(&found);
-    print_caches(&info->caches);
+}
+
+/* How often each reason, then the first lines themselves. */
+static void print_rejected(const Dataset *d)
+{
     if (!d->rejected_count)
         return;
     printf("\nrejected\n");
-    /* First how often each reason, then the first lines themselves. */
     for (int reason = 1; reason < REJECT_COUNT; reason++) {
         size_t n = 0;
         for (size_t i = 0; i < d->rejected_count; i++)
@@ -357,20 +337,66 @@ static void print_text(Info *info)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
 }
 
+/* Figures, what is wrong, then the rest. */
+static void print_text(Info *info)
+{
+    const Dataset *d = &info->dataset;
+    char length[64];
+    progress_format_seconds(length, sizeof length, info->total_seconds);
+    printf("%s: %zu clip%s, %.2f hours (%s), %zu line%s, %zu rejected\n", d->root, info->accepted,
+           plural(info->accepted), info->total_seconds / 3600, length, d->lines, plural(d->lines),
+           d->rejected_count);
+    printf("  %-10s %s: %s\n", "layout", d->layout, d->found);
+    printf("  %-10s %zu train, %zu validation\n", "split", info->accepted - info->validation,
+           info->validation);
+    print_tallies("speakers", &info->speakers);
+    print_tallies("languages", &info->languages);
+    print_tallies("formats", &info->rates);
+    for (int i = 0, first = 1; i < LIMITS_COUNT; i++) {
+        char sentence[200];
+        if (!*limit_sentence(&info->limits.limit[i], sentence, sizeof sentence))
+            continue;
+        printf("%s  %s\n", first ? "\nlimits\n" : "", sentence);
+        first = 0;
+    }
+    Buf found = {0};
+    corpus_check_print(&found, &info->check, "--json lists all clips");
+    fputs(found.failed || !found.size ? "" : found.data, stdout);
+    buf_free(&found);
+    print_rejected(d);
+    print_lengths(info);
+    print_caches(&info->caches);
+}
+
 /* As they were typed. */
 typedef struct Given {
     const char *checkpoint;
 } Given;
 
-static const CmdOption options[] = {
-    {"checkpoint", "D", TEXT_AT(Given, checkpoint), 0,
-     "describe a trained voice instead: steps made, speakers (inspect shows more)"}};
+static const CmdOption options[] = {{"checkpoint", "D", TEXT_AT(Given, checkpoint), 0,
+                                     "D is a trained voice, whatever it looks like (inspect shows more)"}};
 const CmdUsage info_usage = {
-    "myxtts info DIR | --checkpoint D [--json]\n\n"
-    "Reports clips, hours, speakers, languages, lengths, the lines that cannot be used, and what is wrong\n"
-    "with the recordings and texts; or describes a trained voice. Writes nothing to disk. Exit code 1:\n"
-    "findings.",
+    "myxtts info DIR | RUN | FILE [--json]\n\n"
+    "Of a folder with recordings: clips, hours, speakers, languages, what is wrong with the recordings and\n"
+    "texts, lengths, the lines that cannot be used. Of a voice: steps made, licence, speakers, languages;\n"
+    "it is the folder of a training, a .safetensors or .onnx file, a folder that `export` wrote a voice\n"
+    "into, or `base`. --data-path and --checkpoint say which of the two is meant. Writes nothing to disk.\n"
+    "Exit code 1: findings.",
     options, OPTION_COUNT(options)};
+
+/* A voice, named with --checkpoint or by a plain word. *shown: it was one. */
+static int show_voice(const Given *given, CmdLine *line, int *shown, Log *log, Err *err)
+{
+    const int plain = !given->checkpoint && line->positional_count == 1;
+    const char *typed = plain ? line->positional[0] : given->checkpoint;
+    InfoTarget target = {0};
+    int rc = typed ? info_target_find(&target, typed, err) : 0;
+    *shown = given->checkpoint || (!rc && target.kind != INFO_DATASET);
+    if (rc || !*shown)
+        return rc;
+    return target.kind == INFO_GRAPH ? show_graph(target.path, line, err)
+                                     : show_checkpoint(target.path, line, 0, log, err);
+}
 
 /* Exit code 1: some lines cannot be used, are over a limit, or have findings. */
 int cmd_info(int argc, char **argv, Log *log)
@@ -379,21 +405,19 @@ int cmd_info(int argc, char **argv, Log *log)
     CmdLine line;
     Err err = {0};
     Info info = {0};
-    int code = 0;
+    int code = 0, shown = 0;
     int rc = cmd_line_parse(&line, &info_usage, &given, argc, argv, &err);
-    if (!rc && !line.help)
-        rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if (given.checkpoint) {
-        rc = show_graph_is(given.checkpoint) ? show_graph(given.checkpoint, &line, &err)
-                                             : show_checkpoint(given.checkpoint, &line, 0, log, &err);
+    rc = show_voice(&given, &line, &shown, log, &err);
+    if (!rc && !shown)
+        rc = cmd_line_take_data(&line, &err);
+    if (rc || shown)
         goto done;
-    }
     if (!line.cfg.data_path[0]) {
         err_set(&err, ERR_USAGE, "info needs DIR, the folder with recordings and their texts");
-        rc = err_hint(&err, "or --checkpoint D, the folder that `myxtts train` wrote");
+        rc = err_hint(&err, "or the folder that `myxtts train` wrote, or an exported voice");
         goto done;
     }
     info.cfg = &line.cfg;

@@ -122,8 +122,8 @@ static int say_where(const Serve *s, int json, Log *log, Err *err)
     else if (json)
         printf("{\"address\": \"%s\", \"port\": %d}\n", a->shown, a->port);
     else
-        log_info(log, "listening: http://%s/%s%s%s", a->shown, s->record ? "record" : "",
-                 home ? ", Wyoming at " : "", home ? home : "");
+        log_info(log, "listening: http://%s/%s%s%s (open it in a browser; Ctrl-C ends it)", a->shown,
+                 s->record ? "record" : "", home ? ", Wyoming at " : "", home ? home : "");
     if (fflush(stdout) != 0)
         return err_set(err, ERR_IO, "cannot write to standard output");
     return 0;

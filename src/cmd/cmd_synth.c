@@ -41,7 +41,7 @@ static const char usage_text[] =
     "recording (--reference), of a speaker of the training data (--speaker), or of the first speaker, in\n"
     "any language of the voice; `myxtts info --checkpoint D` lists speakers and languages. The ending of\n"
     "the output chooses WAV, FLAC, OGG or MP3; - is standard output (WAV), and for --text-file and\n"
-    "--lines standard input.\n"
+    "--lines standard input. --verbose tells of the device, the voice and its speed.\n"
     "With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
 
 #define GPU_WORKERS 4
@@ -61,7 +61,7 @@ typedef struct Synth {
     const char *given; /* the text of either */
     AudioWriter sound;
     VoicePart first; /* of a text, kept for the pictures */
-    int json;
+    int json, verbose;
     Log *log;
     double open_seconds;
 } Synth;
@@ -190,13 +190,15 @@ static int report(const Synth *s, Err *err)
         return output_print(o, 6, err);
     }
     char line[4600];
-    snprintf(
-        line, sizeof line,
-        "%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
-        "%.4f); first sound after %.2f s",
-        is_dash(s->output) ? "standard output" : s->output, length, (long long)f->content.state.step, took,
-        took / length, p->text_seconds / length, p->mel_seconds / length, p->audio_seconds / length,
-        p->first_seconds);
+    const int used = snprintf(line, sizeof line, "%s: %.2f s of speech%s",
+                              is_dash(s->output) ? "standard output" : s->output, length,
+                              voice_vocoder(s->voice) ? "" : ", sound by Griffin-Lim");
+    if (s->verbose)
+        snprintf(line + used, sizeof line - (size_t)used,
+                 " from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound %.4f); first "
+                 "sound after %.2f s",
+                 (long long)f->content.state.step, took, took / length, p->text_seconds / length,
+                 p->mel_seconds / length, p->audio_seconds / length, p->first_seconds);
     /* Standard output may be the speech itself. */
     if (is_dash(s->output))
         log_info(s->log, "%s", line);
@@ -268,7 +270,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
     VoiceText rest = {.p = l->line[item], .n = l->size[item], .language = l->s->language};
     VoicePart part;
     memset(r, 0, sizeof *r);
-    const LanguageWish wish = {NULL, l->s->force_language}; /* the language was looked at */
+    const LanguageWish wish = {.force = l->s->force_language}; /* the language was looked at */
     int rc = voice_begin(&rest, voice_checkpoint(l->s->voice), l->s->format, &wish, l->s->log, &r->err);
     for (rc = rc ? rc : 1; rc == 1;) {
         pthread_mutex_lock(&l->network);
@@ -454,6 +456,42 @@ static int open_files(Synth *s, Err *err)
     return !rc && path ? read_text(s, path, err) : rc;
 }
 
+/* Device, voice and vocoder are told of with --verbose; what goes wrong always is. */
+static int open_voice(Synth *s, const CmdLine *line, const VoiceOptions *options, Log *log, Err *err)
+{
+    const LogLevel level = log->level;
+    if (level == LOG_INFO)
+        log->level = LOG_WARN;
+    VoiceOptions o = *options;
+    int rc = devices_open(&s->devices, &line->cfg, log, err);
+    o.device = s->devices.model;
+    if (!rc)
+        rc = voice_open(&s->voice, &o, err);
+    if (!rc && s->lines)
+        rc = voice_language_check(voice_checkpoint(s->voice), &o.wish, NULL, 0, log, err);
+    /* Whose voice it is belongs to loading: no listener waits for it in the middle of a text. */
+    if (!rc)
+        rc = s->reference ? voice_of_recording(s->voice, s->reference, err)
+                          : voice_of_speaker(s->voice, s->speaker, err);
+    log->level = level;
+    return rc;
+}
+
+/* For --verbose: which checkpoint speaks and why, and what makes its sound. */
+static void say_voice(const Synth *s, Log *log)
+{
+    const Checkpoint *vocoder = voice_vocoder(s->voice);
+    char why[400];
+    checkpoint_why(voice_checkpoint(s->voice), NULL, why, sizeof why);
+    if (*why)
+        log_debug(log, "voice: %s", why);
+    if (vocoder)
+        log_debug(log, "sound: by the vocoder %s (step %lld)", vocoder->path,
+                  (long long)vocoder->content.state.step);
+    else
+        log_debug(log, "sound: by Griffin-Lim");
+}
+
 /* Numbers of the options, files, devices, voice; then one text or many lines. */
 static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *err)
 {
@@ -465,41 +503,23 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
         rc = cmd_number(&pitch, "pitch", s->pitch, -24, 24, err);
     if (!rc)
         rc = open_files(s, err);
-    if (!rc)
-        rc = devices_open(&s->devices, &line->cfg, log, err);
     if (rc)
         return rc;
     VoiceOptions o = {.checkpoint = s->checkpoint,
                       .argc = line->setting_count,
                       .argv = line->settings,
-                      .device = s->devices.model,
                       .vocoder = s->vocoder,
                       .iterations = s->iterations && iterations == 0 ? SOUND_NONE : (int)iterations,
                       .speed = speed,
                       .pitch = pitch,
-                      .wish = {s->language, s->force_language},
+                      .wish = {.language = s->language, .force = s->force_language},
                       .format = s->format,
                       .log = log};
-    rc = voice_open(&s->voice, &o, err);
-    if (!rc && s->lines)
-        rc = voice_language_check(voice_checkpoint(s->voice), &o.wish, NULL, 0, log, err);
-    /* Whose voice it is belongs to loading: no listener waits for it in the middle of a text. */
-    if (!rc)
-        rc = s->reference ? voice_of_recording(s->voice, s->reference, err)
-                          : voice_of_speaker(s->voice, s->speaker, err);
+    rc = open_voice(s, line, &o, log, err);
     if (rc)
         return rc;
     s->open_seconds = clock_now() - from;
-    const Checkpoint *vocoder = voice_vocoder(s->voice);
-    char why[400];
-    checkpoint_why(voice_checkpoint(s->voice), NULL, why, sizeof why);
-    if (*why)
-        log_info(log, "voice: %s", why);
-    if (vocoder)
-        log_info(log, "sound: by the vocoder %s (step %lld)", vocoder->path,
-                 (long long)vocoder->content.state.step);
-    else
-        log_info(log, "sound: by Griffin-Lim");
+    say_voice(s, log);
     if (s->lines)
         return speak_lines(s, findings, err);
     rc = speak_text(s, err);
@@ -639,6 +659,7 @@ int cmd_synth(int argc, char **argv, Log *log)
         goto done;
     cmd_line_set_log(&line, log);
     s.json = line.json;
+    s.verbose = line.verbose;
     s.log = log;
     rc = fill_in(&s, &line, &err);
     if (!rc)
@@ -648,6 +669,8 @@ int cmd_synth(int argc, char **argv, Log *log)
     if (!rc && findings)
         code = 1;
 done:
+    if (rc == ERR_LANGUAGE)
+        err_hint(&err, "--force-language speaks it anyway");
     if (rc)
         code = cmd_fail(log, &err);
     audio_writer_abort(&s.sound);

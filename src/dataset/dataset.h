@@ -103,6 +103,8 @@ typedef struct Dataset {
     size_t lines; /* number of lines that are neither blank nor the header; of texts in files of their own */
     int has_header, columns; /* of the train file */
     char delimiter;          /* of the train file */
+    size_t folder_speakers;  /* speakers that were taken from the names of folders, where nothing else names
+                                them */
     int speaker_guessed;     /* 1: in one of the files the third of three columns was taken for the speaker */
     const char *root;        /* data_path */
     const char *layout;      /* its name, for --json: "pairs" */

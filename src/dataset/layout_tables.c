@@ -288,14 +288,14 @@ int layout_read_metadata(LayoutPlace *p, Err *err)
 /* ---- JSON lines ---- */
 
 /* The only file in the root with this ending, in the dataset's block. NULL if there is none, or if there are
- * several; then *several is 1. */
+ * several; then *several is 1. A run's log is none. */
 static const char *only_file(Dataset *d, const char *ending, int *several)
 {
     const char *found = NULL;
     DIR *dir = opendir(d->root);
     *several = 0;
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        if (e->d_name[0] == '.' || !ends_with(e->d_name, ending))
+        if (e->d_name[0] == '.' || !ends_with(e->d_name, ending) || strcmp(e->d_name, LOG_OF_A_RUN) == 0)
             continue;
         *several = found != NULL;
         if (*several)

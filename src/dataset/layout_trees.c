@@ -269,10 +269,12 @@ static int read_clips(LayoutPlace *p, int is_libritts, Err *err)
     if (rc)
         return rc;
     char speakers[120] = "", alone[80] = "";
-    if (!is_libritts && f.speakers > 1)
+    if (!is_libritts && f.speakers > 1 && p->cfg->enable_multispeaker) {
+        p->d->folder_speakers = f.speakers;
         snprintf(speakers, sizeof speakers,
                  "; %zu folders, taken as %zu speakers (--enable-multispeaker false: as one)", f.speakers,
                  f.speakers);
+    }
     if (f.alone)
         snprintf(alone, sizeof alone, "; %zu file%s in folders without such pairs left out", f.alone,
                  plural(f.alone));

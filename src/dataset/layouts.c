@@ -75,6 +75,11 @@ static int none_is_here(LayoutPlace *p, Err *err)
 {
     const Tree *t = &p->tree;
     const char *root = p->d->root;
+    const char *log = layout_path(p->d, root, LOG_OF_A_RUN);
+    if (log && layout_is_file(log)) {
+        err_set(err, ERR_MISSING, "%.400s is the folder of a training, not of recordings", root);
+        return err_hint(err, "name the folder with the recordings and their texts");
+    }
     if (t->audio && !t->texts && !t->tables) {
         err_set(err, ERR_MISSING, "%.400s has %zu recording%s, but no texts", root, t->audio,
                 plural(t->audio));

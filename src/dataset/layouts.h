@@ -15,6 +15,8 @@
 #include "dataset/dataset.h"
 #include "dataset/tree.h"
 
+#define LOG_OF_A_RUN "log.jsonl" /* what training writes into its folder; no manifest */
+
 typedef struct LayoutPlace {
     Dataset *d;
     Map *ids;

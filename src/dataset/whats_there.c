@@ -88,7 +88,7 @@ int whats_there_no_root(const char *root, Err *err)
     if (!stat(root, &st)) {
         err_set(err, ERR_MISSING, "%s is not a folder", root);
         return err_hint(
-            err, "--data-path takes the folder; name a metadata file in it with --metadata-train-file");
+            err, "name the folder with the recordings; --metadata-train-file names a metadata file in it");
     }
     err_set(err, ERR_MISSING, "the dataset folder %s does not exist", root);
     /* Climbs to the nearest folder that exists and shows what it holds. */
@@ -119,14 +119,15 @@ int whats_there_instead(const char *root, const char *name, const char *option, 
         return err_hint(err, "the folder cannot be read");
     /* An archive was unpacked one level deeper. */
     if (below[0])
-        return err_hint(err, "it is in a subfolder: use --data-path %.180s/%.150s", root, below);
+        return err_hint(err, "it is in a subfolder: name %.180s/%.150s", root, below);
     if (l.count)
         return err_hint(err, "found: %s%s; use %s", l.names, l.count > MOST_NAMES ? ", ..." : "", option);
     list_folder(&l, root, 0, NULL, NULL, 0);
-    if (!l.count)
-        return err_hint(
-            err,
-            "the folder is empty; it needs a file with lines of id|text or id|raw|normalised, and wavs/");
+    if (!l.count) {
+        err_set(err, ERR_MISSING, "the folder %.500s is empty", root);
+        return err_hint(err, "it needs recordings and their texts: ID.wav and ID.txt side by side, or "
+                             "metadata.csv with lines of ID|text and wavs/ID.wav");
+    }
     return err_hint(err, "the folder has %s%s, but no text file with lines like id|text", l.names,
                     l.count > MOST_NAMES ? ", ..." : "");
 }

@@ -114,7 +114,17 @@ static int open_cuda(Device **d, int index, const DeviceOptions *options, Err *e
     return rc ? rc : cuda.open(d, index, options, err);
 }
 
-/* The first GPU that opens. Why there is none is said once, with the device that is used instead. */
+/* 1: the machine has a GPU of NVIDIA's that programs may open, whether or not we can use it. */
+static int has_gpu(void)
+{
+    static const char *const files[] = {"/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg"}; /* dxg: Windows */
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (access(files[i], F_OK) == 0)
+            return 1;
+    return 0;
+}
+
+/* The first GPU that opens. Why one that is there is not used is a warning, with the device instead. */
 static int open_auto(Device **d, const DeviceOptions *options, Err *err)
 {
     Err why = {0};
@@ -130,8 +140,10 @@ static int open_auto(Device **d, const DeviceOptions *options, Err *err)
                 why = e; /* of the first: later ones may simply not exist */
         }
     int rc = device_host_open(d, options, err);
-    if (rc == 0)
-        log_info(options->log, "device: cpu (%s), because %s", (*d)->model, why.msg);
+    if (rc == 0 && has_gpu())
+        log_warn(options->log, "device: cpu (%s), because %s", (*d)->model, why.msg);
+    else if (rc == 0)
+        log_info(options->log, "device: cpu (%s), no GPU here", (*d)->model);
     return rc;
 }
 

@@ -187,7 +187,7 @@ static int begin(myxtts_speech *s, myxtts_voice *v, const char *text, size_t byt
                              .recording_size = recording.size,
                              .speed = m.speed,
                              .pitch = m.pitch,
-                             .wish = {m.language, m.force_language},
+                             .wish = {.language = m.language, .force = m.force_language},
                              .format = format,
                              .ready = tell,
                              .arg = s};

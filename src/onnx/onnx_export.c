@@ -19,8 +19,6 @@
 #include "voice/speak.h"
 #include "voice/vocoder_file.h"
 
-#define FORMAT "myxtts-onnx-1"
-
 typedef struct Work {
     const OnnxOptions *o;
     Device *device;
@@ -161,7 +159,7 @@ static void add_entries(Work *w)
 {
     const OnnxOptions *o = w->o;
     const Config *cfg = &o->voice->cfg;
-    add_entry(w, "format", FORMAT);
+    add_entry(w, "format", ONNX_FORMAT);
     add_entry(w, EXPORT_LICENCE, o->credits.licence);
     add_entry(w, EXPORT_SOURCE, o->credits.source);
     add_entry(w, EXPORT_NOTE, o->credits.note);

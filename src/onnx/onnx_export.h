@@ -12,6 +12,8 @@
 #include "voice/checkpoint.h"
 #include "voice/export.h"
 
+#define ONNX_FORMAT "myxtts-onnx-1" /* the entry "format" of what is written */
+
 typedef enum {
     ONNX_PLAIN, /* symbols [1, T], speed [1], pitch [1], speaker [1], language [1] -> sound [N], frames [T];
                    language is there where the voice has several */

@@ -98,6 +98,8 @@ static void note(Renewal *r, int i)
     f->loaded = (Files){.voice = file->file.stamp};
     if (vocoder)
         f->loaded.vocoder = vocoder->file.stamp;
+    else /* one that is there was looked at and not taken, as where Griffin-Lim sounds better */
+        look_at_vocoder(f, &f->loaded.vocoder);
     f->step = file->content.state.step;
     f->since = (long long)time(NULL);
     f->is_current = 1;

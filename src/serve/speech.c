@@ -140,7 +140,7 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
                        .recording_size = j->q.recording.size,
                        .speed = j->q.speed,
                        .pitch = j->q.pitch,
-                       .wish = {j->q.language, j->q.force_language},
+                       .wish = {.language = j->q.language, .force = j->q.force_language},
                        .format = j->q.text_format,
                        .ready = wake_request,
                        .arg = r};

@@ -151,7 +151,9 @@ static int make_talk(Talk **out, Studio *s, Room *room, const TalkOrder *order, 
     t->begun_at = clock_now();
     pthread_cond_init(&t->changed, NULL);
     rc = copy_order(t, order, err);
-    const LanguageWish wish = {order->wish.language, order->wish.force || s->o.force_language};
+    const LanguageWish wish = {.language = order->wish.language,
+                               .force = order->wish.force || s->o.force_language,
+                               .goes_on = order->goes_on};
     if (!rc)
         rc = voice_begin(&t->rest, voice_checkpoint(room->voice), order->format, &wish, s->o.log, err);
     if (rc)

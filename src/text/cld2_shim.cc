@@ -24,3 +24,21 @@ void cld2_detect(Cld2Guess guess[3], const char *text, int n)
         guess[i].percent = percent[i];
     }
 }
+
+int cld2_sure(char code[8], const char *text, int n)
+{
+    const int nearly_all = 90;
+    const double much_like = 600; // lists of names and of loanwords reach 550, sentences 1000
+    const CLD2::CLDHints hints = {nullptr, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
+    CLD2::Language language[3];
+    int percent[3], text_bytes = 0;
+    double score[3];
+    bool reliable = false;
+    CLD2::ExtDetectLanguageSummary(text, n, true, &hints, 0, language, percent, score, nullptr, &text_bytes,
+                                   &reliable);
+    std::memset(code, 0, 8);
+    if (!reliable || language[0] == CLD2::UNKNOWN_LANGUAGE || percent[0] < nearly_all || score[0] < much_like)
+        return 0;
+    std::strncpy(code, CLD2::LanguageCode(language[0]), 7);
+    return 1;
+}

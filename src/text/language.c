@@ -192,6 +192,55 @@ static int guess(char out[LANGUAGE_MAX], const StringList *supported, const char
     return 0;
 }
 
+/* What cld2_sure says, as a code of the table: its own language, or whose neighbour it is. */
+static int sure(char out[LANGUAGE_MAX], const char *text, size_t n)
+{
+    char guess[8], code[LANGUAGE_MAX];
+    if (!cld2_sure(guess, text, (int)n) || language_normalise(code, guess, strlen(guess)) < 0)
+        return 0;
+    language_primary(out, code);
+    const char *found = language_find(out) ? out : neighbour_of(out);
+    if (!found)
+        return 0;
+    memmove(out, found, strlen(found) + 1);
+    return 1;
+}
+
+/* Names begin with a capital in most languages: the other words must say the same on their own. */
+int language_sure(char out[LANGUAGE_MAX], const char *text, size_t n)
+{
+    enum { WORDS = 6, SMALL = 3, MOST_BYTES = 1 << 20 };
+    char alone[LANGUAGE_MAX];
+    int words = 0, small = 0, yes = 0;
+    Buf rest = {0};
+    n = utf8_cut(text, n, MOST_BYTES);
+    if (utf8_valid(text, n) != n)
+        return 0;
+    for (size_t at = 0; at < n;) {
+        const size_t from = at;
+        uint32_t first = 0;
+        size_t end = at;
+        while (at < n) {
+            const uint32_t cp = unicode_next(text, n, &at);
+            if (unicode_is_space(cp))
+                break;
+            end = at;
+            if (!first && unicode_is_letter(cp))
+                first = cp;
+        }
+        words += first != 0;
+        if (!first || unicode_is_upper(first))
+            continue;
+        small++;
+        buf_add(&rest, text + from, end - from);
+        buf_add(&rest, " ", 1);
+    }
+    if (words >= WORDS && small >= SMALL && !rest.failed && sure(out, text, n))
+        yes = sure(alone, rest.data, rest.size) && strcmp(alone, out) == 0;
+    buf_free(&rest);
+    return yes;
+}
+
 /* How many letters of the text only this language writes. */
 static int count_own(const Language *l, const char *text, size_t n)
 {

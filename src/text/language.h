@@ -25,6 +25,10 @@ void language_choose(char out[LANGUAGE_MAX], const Config *cfg, Str column, Str 
 /* Used by language_choose. Return 1 and a code, or 0 if nothing was found. */
 int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id);
 int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n);
+/* The language that a text is in beyond doubt, of those that the program knows (or that such a one is the
+ * neighbour of): 1 and its code, else 0. Names, titles, loanwords and short texts are in none. n bytes of
+ * UTF-8; ERR_NOMEM counts as doubt. */
+int language_sure(char out[LANGUAGE_MAX], const char *text, size_t n);
 
 /* Languages in a fixed order, which gives them their numbers. Plain data: it is copied and sent as it is. */
 #define LANGUAGES_MOST 128

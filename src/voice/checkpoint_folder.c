@@ -179,6 +179,21 @@ static int find_newest(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log *lo
     return rc == ERR_MISSING || rc == ERR_DAMAGED ? best_instead(path, rc, dir, log, err) : rc;
 }
 
+/* 1: somebody has exported a voice for other programs there. */
+static int has_onnx(const char *dir)
+{
+    static const char ending[] = ".onnx";
+    int found = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !found; e = readdir(d)) {
+        const size_t n = strlen(e->d_name);
+        found = n >= sizeof ending && strcmp(e->d_name + n - (sizeof ending - 1), ending) == 0;
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
 /* The best one, or the newest where there is no usable best. */
 static int find_in_folder(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log *log, Err *err)
 {
@@ -192,6 +207,10 @@ static int find_in_folder(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log 
     if (rc != ERR_MISSING)
         warn_skipped(log, &e);
     int found = find_newest(path, dir, log, err);
+    if (found == ERR_MISSING && has_onnx(dir)) {
+        err_set(err, ERR_MISSING, "%s holds an ONNX file, for other programs, but no checkpoint", dir);
+        return err_hint(err, "myxtts speaks from the folder of the training, or from a .safetensors file");
+    }
     /* There is one after all, and it is the damaged best. */
     if (found == ERR_MISSING && rc != ERR_MISSING) {
         if (err)

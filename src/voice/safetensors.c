@@ -68,6 +68,7 @@ static int is_text(const uint8_t *p, size_t n)
 /* The first 8 bytes are no sensible length. */
 static int refuse_start(Reader *r, const uint8_t *p, size_t n, uint64_t length)
 {
+    static const uint8_t onnx[] = {0x08, 0, 0x12}; /* its version, then who wrote it */
     char text[200];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (n >= others[i].size && memcmp(p, others[i].start, others[i].size) == 0) {
@@ -76,6 +77,10 @@ static int refuse_start(Reader *r, const uint8_t *p, size_t n, uint64_t length)
         }
     if (is_text(p, n))
         return refuse(r, "it looks like text");
+    if (n >= sizeof onnx && p[0] == onnx[0] && p[2] == onnx[2]) {
+        err_set(r->err, ERR_FORMAT, "%s is an ONNX file, for other programs", r->path);
+        return err_hint(r->err, "myxtts speaks from the folder of the training, or from a .safetensors file");
+    }
     snprintf(text, sizeof text, "its first bytes announce a header of %llu bytes, but the file has only %llu",
              (unsigned long long)length, (unsigned long long)r->size);
     return refuse(r, text);

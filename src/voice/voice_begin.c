@@ -13,7 +13,7 @@ enum { ENOUGH = 4000 }; /* bytes to know a language by */
 static int check_section(Markup *m, MarkupSection *s, const Checkpoint *file, const LanguageWish *wish,
                          Log *log, Err *err)
 {
-    const LanguageWish own = {markup_string(m, s->language), wish->force};
+    const LanguageWish own = {.language = markup_string(m, s->language), .force = wish->force};
     const char *speaker = markup_string(m, s->speaker);
     Err missing = {0};
     if (speaker && voice_find_speaker(file, speaker, &missing) < 0) {
@@ -32,6 +32,16 @@ static int check_section(Markup *m, MarkupSection *s, const Checkpoint *file, co
     return s->language ? 0 : err_set(err, ERR_NOMEM, "no memory for a text");
 }
 
+/* 1: the markup says what the text, or a part of it, is in. */
+static int names_languages(const Markup *m)
+{
+    const MarkupSection *all = (const MarkupSection *)(const void *)m->sections.data;
+    for (size_t i = 0; i < m->sections.size / sizeof *all; i++)
+        if (all[i].language)
+            return 1;
+    return 0;
+}
+
 int voice_begin(VoiceText *t, const Checkpoint *file, TextFormat format, const LanguageWish *wish, Log *log,
                 Err *err)
 {
@@ -45,5 +55,9 @@ int voice_begin(VoiceText *t, const Checkpoint *file, TextFormat format, const L
     MarkupSection *all = (MarkupSection *)(void *)t->own.sections.data;
     for (size_t i = 0; !rc && i < t->own.sections.size / sizeof *all; i++)
         rc = check_section(&t->own, &all[i], file, wish, log, err);
-    return rc ? rc : voice_language_check(file, wish, t->p, t->n, log, err);
+    if (!rc)
+        rc = voice_language_check(file, wish, t->p, t->n, log, err);
+    if (rc || t->language || names_languages(&t->own))
+        return rc;
+    return voice_language_of_text(file, wish, t->p, utf8_cut(t->p, t->n, ENOUGH), log, err);
 }

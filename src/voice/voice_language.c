@@ -33,7 +33,7 @@ static int refuse(const Checkpoint *f, const char *what, Log *log, Err *err)
         return 0;
     }
     err_set(err, ERR_LANGUAGE, "the voice was never trained on %s: it speaks %s", what, languages);
-    err_hint(err, "force_language (--force-language) speaks it anyway");
+    err_hint(err, "force_language speaks it anyway");
     return ERR_LANGUAGE;
 }
 
@@ -68,6 +68,17 @@ int voice_language_check(const Checkpoint *f, const LanguageWish *wish, const ch
             rc = refuse(f, what, log, err);
     }
     return rc || !text ? rc : check_script(f, text, n, log, err);
+}
+
+int voice_language_of_text(const Checkpoint *f, const LanguageWish *wish, const char *text, size_t n,
+                           Log *log, Err *err)
+{
+    char code[LANGUAGE_MAX], what[60];
+    if (wish->force || wish->goes_on || wished_language(f, wish->language) || !language_sure(code, text, n) ||
+        language_list_near(&f->languages, code) >= 0)
+        return 0;
+    snprintf(what, sizeof what, "the language '%s', which this text is in", code);
+    return refuse(f, what, log, err);
 }
 
 /* "en" is whatever English the voice has; "en-gb" stays what it is. Lines that named their languages may have

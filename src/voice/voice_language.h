@@ -14,6 +14,7 @@
 typedef struct LanguageWish {
     const char *language; /* a code or a name; NULL or "": what the settings say, or the text itself */
     int force;            /* speak also what was never learned */
+    int goes_on;          /* a text before this one was spoken: its language is not looked for */
 } LanguageWish;
 
 /* ERR_LANGUAGE, with the languages there are: the voice was never trained on the one that is wished, or more
@@ -21,6 +22,10 @@ typedef struct LanguageWish {
  * at. */
 int voice_language_check(const Checkpoint *file, const LanguageWish *wish, const char *text, size_t n,
                          Log *log, Err *err);
+/* ERR_LANGUAGE: no language is wished, and the text is in one that the voice was never trained on, beyond
+ * doubt (language_sure). */
+int voice_language_of_text(const Checkpoint *file, const LanguageWish *wish, const char *text, size_t n,
+                           Log *log, Err *err);
 /* The language that a text is to be read in, for text_process; "": its settings decide. */
 void voice_language_column(char out[LANGUAGE_MAX], const Checkpoint *file, const char *wished);
 /* The number that the network has for a text that was read in this language, or for the nearest there is. */

@@ -20,7 +20,7 @@ ends_with info_reads_the_graph 0 "$bin" info --checkpoint "$voice"
 log_has info_has_the_source 'source +CMU Flite'
 log_has info_has_the_licence 'licence +Made of speech of CMU Flite'
 log_has info_has_the_note 'note +a machine'
-log_has info_has_what_sherpa_reads 'comment +piper'
+log_has info_says_for_whom_it_is 'programs +Piper, .* sherpa-onnx'
 ends_with info_reads_it_as_json 0 "$bin" info --checkpoint "$voice" --json
 log_has info_json_has_the_source '"source": "CMU Flite"'
 cp "$voice" "$dir/before.onnx"
@@ -37,7 +37,7 @@ head -1 "$dir/anna/MODEL_CARD" >"$dir/log"
 log_has the_card_is_of_the_new_voice 'en_US-otto-medium'
 
 ends_with an_odd_name_is_warned_of 0 "$bin" export --checkpoint $base --format piper --output "$dir/otto/otto2.onnx" --source me
-log_has the_warning_has_a_name "NVDA's add-on takes no voice called otto2"
+log_has the_warning_has_a_name "NVDA's add-on takes no voice called otto2; Piper, sherpa-onnx and Home Assistant, which lists it as otto2, do"
 ends_with another_language_is_refused 2 "$bin" export --checkpoint $base --format piper --output "$dir/otto/de_DE-otto-medium.onnx" --source me
 log_has it_names_both 'de_DE-otto-medium, but the voice speaks en'
 ends_with a_language_it_does_not_speak 2 "$bin" export --checkpoint $base --format piper --language de --output "$dir/otto/de_DE-otto-medium.onnx" --source me

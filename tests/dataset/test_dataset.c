@@ -234,7 +234,7 @@ static void test_mistyped_paths(void **state)
 {
     Folder *f = *state;
     char missing[512];
-    assert_int_equal(open_fails(f, "metadata.csv not found in", "empty"), ERR_MISSING);
+    assert_int_equal(open_fails(f, "is empty", "ID.wav and ID.txt"), ERR_MISSING);
     put(f, "list.txt", "a|b\n");
     put(f, "notes.md", "x");
     assert_int_equal(open_fails(f, "metadata.csv not found in", "found: list.txt; use --metadata-train-file"),

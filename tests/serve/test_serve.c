@@ -436,6 +436,8 @@ static void errors_say_what_is_there(void **state)
     expect_error("{\"input\":\"a\",\"language\":7}", 400, "language", "must be a string");
     expect_error("{\"input\":\"a\",\"force_language\":\"yes\"}", 400, "force_language", "true or false");
     expect_error("{\"input\":\"\u0443\u0442\u0440\u043e a\"}", 400, "input", "Cyrillic script: it speaks en");
+    expect_error("{\"input\":\"Nahe bei dem Schlosse lag ein dunkler Wald, und darin war ein Brunnen.\"}",
+                 400, "input", "'de', which this text is in: it speaks en; force_language speaks it anyway");
     expect_error("{\"input\":\"a\",\"reference\":\"UklGRg==\"}", 400, "reference", "reference");
     Reply r;
     const char *const methods[] = {"DELETE", "HEAD", "OPTIONS"};

@@ -296,9 +296,12 @@ static void a_language_is_one_of_the_voices(void **state)
         LanguageWish wish;
         const char *text;
         int code;
-    } cases[] = {
-        {{"de", 0}, "Morgen.", 0}, {{"en-us", 0}, "Morgen.", 0},       {{"fr", 0}, "Morgen.", ERR_LANGUAGE},
-        {{"fr", 1}, "Morgen.", 0}, {{NULL, 0}, "Утро.", ERR_LANGUAGE}, {{NULL, 1}, "Утро a.", 0}};
+    } cases[] = {{{.language = "de"}, "Morgen.", 0},
+                 {{.language = "en-us"}, "Morgen.", 0},
+                 {{.language = "fr"}, "Morgen.", ERR_LANGUAGE},
+                 {{.language = "fr", .force = 1}, "Morgen.", 0},
+                 {{0}, "Утро.", ERR_LANGUAGE},
+                 {{.force = 1}, "Утро a.", 0}};
     Buf heard[6] = {{0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Err err = {0};

@@ -15,9 +15,18 @@ fi
 to=$dir/prefix
 make_quietly() { make -s --no-print-directory NVCC= OUT="$out" "$@"; } # nothing is built here
 
+# ---- setup says what it would do ----
+ends_with setup_has_help 0 ./setup --help PREFIX="$dir/there"
+log_has it_says_what_goes_where "installs into $dir/there:"
+log_has it_says_what_path_lacks "export PATH=\"$dir/there/bin:"
+[ ! -e "$dir/there" ]
+verdict and_does_nothing $?
+ends_with setup_asks_what_is_meant 2 ./setup --hlep
+
 # ---- files ----
 ends_with installs 0 make_quietly install PREFIX="$to"
 log_has says_where "installed into $to"
+log_has says_what_to_type_for_path "export PATH=\"$to/bin:"
 bad=
 for f in bin/myxtts lib/libmyxtts.so lib/libmyxtts.so.1 include/myxtts.h lib/pkgconfig/myxtts.pc share/man/man1/myxtts.1 \
     share/bash-completion/completions/myxtts share/zsh/site-functions/_myxtts share/fish/vendor_completions.d/myxtts.fish; do

@@ -16,9 +16,13 @@ verdict the_vocoder_lies_beside_the_voice $?
 "$bin" info --checkpoint "$dir/run/vocoder" | grep -q "a vocoder after 3 steps"
 verdict info_says_what_it_is $?
 # A vocoder of three steps knows nothing: Griffin-Lim makes the sound, and it is said; asked for, the vocoder does.
-"$bin" synth "hello" --checkpoint "$dir/run" --output "$dir/g.wav" --model-gpu cpu >"$dir/said" 2>&1
+"$bin" synth "hello" --checkpoint "$dir/run" --output "$dir/g.wav" --model-gpu cpu --verbose >"$dir/said" 2>&1
 [ $? = 0 ] && grep -q "^Griffin-Lim makes the sound: copies by the vocoder .* train the vocoder longer" "$dir/said" && grep -q "sound: by Griffin-Lim" "$dir/said"
 verdict a_poor_vocoder_is_not_taken $?
+# Nor does a server take it for a new file.
+timeout -s INT 3 "$bin" serve "$dir/run" --listen 127.0.0.1:0 --model-gpu cpu >"$dir/log" 2>&1
+log_has a_server_says_where_and_how_it_ends '^listening: http://127\.0\.0\.1:[0-9]+/ \(open it in a browser; Ctrl-C ends it\)'
+log_lacks what_did_not_change_is_not_new 'a new file is in use'
 "$bin" synth "hello" --checkpoint "$dir/run" --vocoder "$dir/run/vocoder" --output "$dir/v.wav" --model-gpu cpu >"$dir/said" 2>&1
 [ $? = 0 ] && ! grep -q "Griffin-Lim makes the sound" "$dir/said" && ! cmp -s "$dir/g.wav" "$dir/v.wav"
 verdict but_it_is_when_asked_for $?

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -154,18 +155,18 @@ static void what_was_never_learned_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Err err = {0};
-        const LanguageWish wish = {cases[i].language, cases[i].force};
+        const LanguageWish wish = {.language = cases[i].language, .force = cases[i].force};
         const char *text = cases[i].text;
         int rc = voice_language_check(&f, &wish, text, text ? strlen(text) : 0, NULL, &err);
         if (rc != cases[i].code || (cases[i].said && !strstr(err.msg, cases[i].said)))
             fail_msg("case %zu: %d, %s", i, rc, err.msg);
-        assert_true(!rc || strstr(err.hint, "--force-language"));
+        assert_true(!rc || strstr(err.hint, "force_language"));
     }
     assert_int_equal(err_exit_code(ERR_LANGUAGE), 2);
     /* A setting that was changed is a wish as well. */
     f.cfg.language = "fr";
     assert_int_equal(voice_language_check(&f, &(LanguageWish){0}, NULL, 0, NULL, NULL), ERR_LANGUAGE);
-    assert_int_equal(voice_language_check(&f, &(LanguageWish){"de", 0}, NULL, 0, NULL, NULL), 0);
+    assert_int_equal(voice_language_check(&f, &(LanguageWish){.language = "de"}, NULL, 0, NULL, NULL), 0);
 }
 
 /* What its texts were written in counts, whatever ICU knows of the language. */
@@ -190,7 +191,8 @@ static void an_older_file_is_only_warned_of(void **state)
     f.knows_languages = 0;
     char line[400] = "";
     Log log = {.level = LOG_WARN, .sink = keep_line, .sink_arg = line};
-    assert_int_equal(voice_language_check(&f, &(LanguageWish){"fr", 0}, "Bonjour", 7, &log, NULL), 0);
+    assert_int_equal(voice_language_check(&f, &(LanguageWish){.language = "fr"}, "Bonjour", 7, &log, NULL),
+                     0);
     assert_non_null(strstr(line, "'fr'"));
     line[0] = 0;
     assert_int_equal(voice_language_check(&f, &(LanguageWish){0}, "Мир", strlen("Мир"), &log, NULL), 0);
@@ -231,6 +233,103 @@ static void texts_are_read_in_a_language_of_the_voice(void **state)
     assert_int_equal(voice_language_number(&f, "ru"), 1);
 }
 
+/* ---- the language of a text ---- */
+
+static void a_text_in_a_foreign_language_is_refused(void **state)
+{
+    static const char german[] = "Nahe bei dem Schlosse des Königs lag ein großer dunkler Wald.";
+    LanguageList english = LIST("en"), both = LIST("de", "en-gb");
+    Checkpoint one = voice("en", &english), two = voice("en-gb", &both);
+    static const struct {
+        const char *text;
+        LanguageWish wish;
+        int code;
+    } cases[] = {
+        {german, {0}, ERR_LANGUAGE},
+        {german, {.force = 1}, 0},
+        {german, {.language = "en"}, 0},
+        {german, {.goes_on = 1}, 0},
+        {"Guten Morgen.", {0}, 0}, /* short */
+        {"Nahe bei dem großen Wald.", {0}, 0},
+        {"Dr. Müller, Frau Schmidt, Herr Schneider, Frau Fischer, Herr Weber", {0}, 0},
+        {"Champs-Élysées, Arc de Triomphe, Notre-Dame de Paris, Musée du Louvre", {0}, 0},
+        {"spaghetti carbonara, penne arrabbiata, lasagne al forno", {0}, 0},
+        {"We had boeuf bourguignon, coq au vin and crème brûlée.", {0}, 0},
+        {"The Deutsche Bank and the Frankfurter Allgemeine Zeitung said so.", {0}, 0},
+        {"NAHE BEI DEM SCHLOSSE DES KÖNIGS LAG EIN GROSSER DUNKLER WALD.", {0}, 0}, /* all may be names */
+        {"\xff\xfe is no UTF-8, but there are words enough in it", {0}, 0},
+        {"", {0}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Err err = {0};
+        const char *t = cases[i].text;
+        int rc = voice_language_of_text(&one, &cases[i].wish, t, strlen(t), NULL, &err);
+        if (rc != cases[i].code || (rc && !strstr(err.msg, "'de', which this text is in: it speaks en")))
+            fail_msg("%s: %d, %s", t, rc, err.msg);
+        assert_int_equal(voice_language_of_text(&two, &cases[i].wish, t, strlen(t), NULL, &err), 0);
+    }
+}
+
+/* Counts the texts of a file that have enough words, those that are known, and those that are taken for
+ * another language. column: of a table; -1: the lines are the texts. */
+static int count_file(int n[3], const char *path, const char *language, int column)
+{
+    char line[8192];
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return -1;
+    while (fgets(line, sizeof line, f)) {
+        char code[LANGUAGE_MAX], *rest = line, *text = line;
+        line[strcspn(line, "\r\n")] = 0;
+        if (line[0] == '#' && column >= 0)
+            continue;
+        for (int i = 0; i <= column && rest; i++)
+            text = strsep(&rest, column == 2 ? "|" : "\t");
+        int words = 0;
+        for (const char *p = text; *p; p++)
+            words += *p != ' ' && (p == text || p[-1] == ' ');
+        if (words < 6)
+            continue;
+        n[0]++;
+        if (!language_sure(code, text, strlen(text)))
+            continue;
+        n[strcmp(code, language) == 0 ? 1 : 2]++;
+        if (strcmp(code, language) != 0)
+            print_message("%s, as %s: %s\n", language, code, text);
+    }
+    fclose(f);
+    return 0;
+}
+
+/* MYXTTS_ENGLISH: a metadata.csv of many English sentences, to be counted as well. */
+static void no_text_is_taken_for_another_language(void **state)
+{
+    static const struct {
+        const char *path, *language;
+        int column, known; /* least share in per cent of those with six words */
+    } files[] = {
+        {"tests/data/sentences-en.txt", "en", -1, 95}, {"tests/data/english_said.tsv", "en", 1, 80},
+        {"tests/data/sentences-de.txt", "de", -1, 85}, {"tests/data/german_said.tsv", "de", 1, 50},
+        {"tests/data/french_said.tsv", "fr", 1, 40},   {"tests/data/spanish_said.tsv", "es", 1, 40},
+        {"tests/data/turkish_said.tsv", "tr", 1, 20},  {"tests/data/dutch_said.tsv", "nl", 1, 20},
+        {"tests/data/persian_said.tsv", "fa", 1, 0},   {"tests/data/arabic_said.tsv", "ar", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        int n[3] = {0};
+        assert_int_equal(count_file(n, files[i].path, files[i].language, files[i].column), 0);
+        print_message("%s: %d texts, %d known, %d wrong\n", files[i].path, n[0], n[1], n[2]);
+        assert_true(n[0] > 0 && n[2] == 0);
+        assert_true(100 * n[1] >= files[i].known * n[0]);
+    }
+    const char *more = getenv("MYXTTS_ENGLISH");
+    int n[3] = {0};
+    if (!more)
+        return;
+    assert_int_equal(count_file(n, more, "en", 2), 0);
+    print_message("%s: %d texts, %d known, %d wrong\n", more, n[0], n[1], n[2]);
+    assert_int_equal(n[2], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +341,8 @@ int main(void)
         cmocka_unit_test(scripts_of_the_corpus_count),
         cmocka_unit_test(an_older_file_is_only_warned_of),
         cmocka_unit_test(texts_are_read_in_a_language_of_the_voice),
+        cmocka_unit_test(a_text_in_a_foreign_language_is_refused),
+        cmocka_unit_test(no_text_is_taken_for_another_language),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,7 +128,7 @@ log_has inspect_says_that_it_is_neither 'neither a cache nor a checkpoint'
 # ---- a vocoder that was trained, and one file with all of it ----
 ends_with training_of_a_vocoder 0 "$bin" train --network vocoder --data-path "$dir" --cache-dir "$dir/cache" --checkpoint-dir "$run/vocoder" \
     --vocoder-dim 32 --vocoder-layers 2 --model-gpu cpu --batch-size 2 --max-steps 2 --val-split 0
-ends_with it_makes_the_sound_now 0 "$bin" synth --model-gpu cpu --checkpoint "$run" --text "Hello there." --output "$dir/vocoded.wav"
+ends_with it_makes_the_sound_now 0 "$bin" synth --model-gpu cpu --checkpoint "$run" --text "Hello there." --output "$dir/vocoded.wav" --verbose
 log_has it_is_said_who_made_it 'sound: by the vocoder .*/vocoder/step-00000002\.safetensors \(step 2\)'
 ends_with copy_synthesis 0 "$bin" vocode "$dir/speech.wav" --model-gpu cpu --checkpoint "$run/vocoder" --output "$dir/copy.wav"
 [ "$(stat -c %s "$dir/copy.wav")" = "$(stat -c %s "$dir/speech.wav")" ]

@@ -65,7 +65,7 @@ static int16_t *read_samples(const char *path, int64_t *n, int *rate)
 static void synth_takes_the_vocoder_of_the_run(void **state)
 {
     const char *own = at("own.wav"), *named = at("named.wav"), *plain = at("plain.wav");
-    json_t *o = run_json(ARGS(SYNTH, "--output", own), "sound: by the vocoder");
+    json_t *o = run_json(ARGS(SYNTH, "--output", own, "--verbose"), "sound: by the vocoder");
     assert_non_null(strstr(text_at(o, "vocoder"), "run/vocoder/step-00000007.safetensors"));
     assert_true(json_number_value(json_object_get(o, "first_sound_seconds")) > 0);
     int64_t frames = json_integer_value(json_object_get(o, "frames")), n;
@@ -78,7 +78,8 @@ static void synth_takes_the_vocoder_of_the_run(void **state)
     json_decref(
         run_json(ARGS(SYNTH, "--output", named, "--vocoder", lab.vocoder, "--model-gpu", "sim0"), NULL));
     same_bytes(own, named, 1);
-    o = run_json(ARGS(SYNTH, "--output", plain, "--vocoder", "griffin_lim"), "sound: by Griffin-Lim");
+    o = run_json(ARGS(SYNTH, "--output", plain, "--vocoder", "griffin_lim", "--verbose"),
+                 "sound: by Griffin-Lim");
     assert_string_equal(text_at(o, "vocoder"), "griffin_lim");
     json_decref(o);
     same_bytes(own, plain, 0);

@@ -129,7 +129,7 @@ static void same_again(void **state)
     same_bytes(one, three, 0);
     Run r;
     run_program(&r, "synth", "--checkpoint", step_file(lab.folder, 20), "--text", "green hill",
-                "--iterations", "4", "--output", four);
+                "--iterations", "4", "--output", four, "--verbose");
     assert_true(r.code == 0 || r.code == 1);
     assert_non_null(strstr((const char *)r.stdout_text.data, "from step 20"));
     run_free(&r);

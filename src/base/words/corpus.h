@@ -1,6 +1,13 @@
 /* corpus.h - findings about the recordings of a dataset, and remarks. Rows of words.h. */
 /* clang-format off */
 
+WORD(SAY_FOLDERS_WHAT, "%zu folders of clips are taken as %zu speakers",
+     "%zu پوشهٔ کلیپ، %zu گوینده شمرده می‌شوند")
+WORD(SAY_FOLDERS_WHY,
+     "nothing but the folders says whose clips they are",
+     "جز پوشه‌ها چیزی نمی‌گوید کلیپ‌ها از کیست")
+WORD(SAY_FOLDERS_FIX, "if this is one person: --enable-multispeaker false; if they are several: true",
+     "اگر همه یک نفر است: --enable-multispeaker false؛ اگر چند نفرند: true")
 COUNTED(SAY_FEW_WHAT, "%zu clip to learn from, %.1f minutes of speech, is very little",
      "%zu clips to learn from, %.1f minutes of speech, are very few",
      "%zu کلیپ برای یاد گرفتن، %.1f دقیقه گفتار، بسیار کم است")
@@ -176,7 +183,12 @@ WORD(SAY_CORPUS_AMOUNT, "amount", "مقدار")
 WORD(SAY_CORPUS_ROW_MEASURED,
      "%zu of %zu clips; `myxtts prepare` measures all", "%zu کلیپ از %zu؛ `myxtts prepare` همه را می‌سنجد")
 WORD(SAY_CORPUS_ROW_NOISE,
-     "%.0f dB below the speech (%.0f and %.0f dB)", "%.0f دسی‌بل پایین‌تر از گفتار (%.0f و %.0f دسی‌بل)")
+     "%.0f dB below the speech (%.0f and %.0f dB): %s",
+     "%.0f دسی‌بل پایین‌تر از گفتار (%.0f و %.0f دسی‌بل): %s")
+WORD(SAY_CORPUS_NOISE_GOOD, "good", "خوب")
+WORD(SAY_CORPUS_NOISE_USABLE, "usable, 30 dB or more is good", "قابل استفاده، ۳۰ دسی‌بل یا بیشتر خوب است")
+WORD(SAY_CORPUS_NOISE_BAD, "noisy, 20 dB is the least that is usable",
+     "پرنویز، کمتر از ۲۰ دسی‌بل قابل استفاده نیست")
 WORD(SAY_CORPUS_ROW_SOUND,
      "up to %.1f kHz; the voice hears up to %.1f kHz", "تا %.1f کیلوهرتز؛ شبکه تا %.1f کیلوهرتز می‌شنود")
 WORD(SAY_CORPUS_ROW_RATE, "%.1f symbols a second of speech", "%.1f نماد در هر ثانیه گفتار")

@@ -10,5 +10,7 @@
  * speak otherwise than here. ERR_USAGE: the folder has the files of another voice (overwrite: they are
  * replaced), or the voice cannot be spoken to in this way. */
 int export_piper(Exported *made, const OnnxOptions *o, int overwrite, Log *log, Err *err);
+/* The same errors before anybody is asked for anything; nothing is written. */
+int export_piper_check(const OnnxOptions *o, int overwrite, Err *err);
 
 #endif

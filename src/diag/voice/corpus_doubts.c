@@ -67,6 +67,21 @@ static int compare_clips(const void *a, const void *b)
     return (x->utterance > y->utterance) - (x->utterance < y->utterance);
 }
 
+/* ---- who ---- */
+
+/* A folder of several datasets, or of chapters, looks like one of several people. */
+static void judge_folders(Judging *j)
+{
+    const size_t folders = j->f->dataset->folder_speakers;
+    Doubt *d = doubt_begin(j, DOUBT_FOLDERS, 0);
+    d->key = "enable_multispeaker";
+    if (!folders || config_is_given(j->f->cfg, d->key))
+        return;
+    say(d->what, sizeof d->what, SAY_FOLDERS_WHAT, folders, folders);
+    say(d->why, sizeof d->why, SAY_FOLDERS_WHY);
+    say(d->fix, sizeof d->fix, SAY_FOLDERS_FIX);
+}
+
 /* ---- how much ---- */
 
 static void judge_amount(Judging *j)
@@ -199,6 +214,7 @@ int corpus_doubts(Doubts *d, const CorpusFacts *f, Err *err)
     j.is_odd = mem_calloc(f->count + 1, 1);
     j.failed = !j.values || !j.is_odd;
     if (!j.failed && f->count) {
+        judge_folders(&j);
         judge_amount(&j);
         judge_texts(&j);
         judge_notes(&j);

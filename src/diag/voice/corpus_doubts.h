@@ -8,8 +8,11 @@
 #include "config/config.h"
 #include "diag/voice/clip_facts.h"
 
+#define NOISY_DB 20.0 /* speech above noise in the usual recording; less is a finding */
+
 /* Kind, code for JSON and findings.tsv, and what the figure of a clip is. */
 #define DOUBT_KINDS(X) \
+    X(DOUBT_FOLDERS, "folder_speakers", "") \
     X(DOUBT_FEW, "few", "") \
     X(DOUBT_LITTLE, "little", "") \
     X(DOUBT_SAME_TEXT, "same_text", "") \

@@ -15,6 +15,7 @@
 
 #define MOST_NAMED 4
 #define OWN_HOURS 0.5
+#define GOOD_NOISE_DB 30 /* of speech above the noise, and more */
 
 /* ---- looking ---- */
 
@@ -45,7 +46,7 @@ void corpus_check_close(CorpusCheck *c)
 
 int corpus_check_warns(const Doubt *d)
 {
-    return d->is_finding || d->kind == DOUBT_FEW || d->kind == DOUBT_SAME_TEXT;
+    return d->is_finding || d->kind == DOUBT_FOLDERS || d->kind == DOUBT_FEW || d->kind == DOUBT_SAME_TEXT;
 }
 
 /* ---- names ---- */
@@ -105,6 +106,14 @@ static void begin_row(Buf *out, Word name)
 #define PRINT_ROW(out, name, id, ...) \
     (begin_row(out, name), buf_say(out, id, __VA_ARGS__), buf_str(out, "\n"))
 
+/* Whether so much is good, in a word. */
+static Word noise_word(double above_db)
+{
+    return above_db >= GOOD_NOISE_DB ? SAY_CORPUS_NOISE_GOOD
+           : above_db >= NOISY_DB    ? SAY_CORPUS_NOISE_USABLE
+                                     : SAY_CORPUS_NOISE_BAD;
+}
+
 static void print_usual(Buf *out, const CorpusCheck *c)
 {
     const CorpusFacts *f = &c->facts;
@@ -115,7 +124,8 @@ static void print_usual(Buf *out, const CorpusCheck *c)
     if (f->measured < f->count)
         PRINT_ROW(out, SAY_CORPUS_MEASURED, SAY_CORPUS_ROW_MEASURED, f->measured, f->count);
     if (isfinite(d->noise_db))
-        PRINT_ROW(out, SAY_CORPUS_NOISE, SAY_CORPUS_ROW_NOISE, d->above_noise_db, d->noise_db, d->speech_db);
+        PRINT_ROW(out, SAY_CORPUS_NOISE, SAY_CORPUS_ROW_NOISE, d->above_noise_db, d->noise_db, d->speech_db,
+                  word(noise_word(d->above_noise_db)));
     if (isfinite(d->bandwidth_hz))
         PRINT_ROW(out, SAY_CORPUS_SOUND, SAY_CORPUS_ROW_SOUND, d->bandwidth_hz / 1000,
                   fmin(f->cfg->mel_fmax, f->cfg->sample_rate / 2.0) / 1000);

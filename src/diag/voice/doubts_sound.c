@@ -13,7 +13,6 @@
 
 #define ENOUGH_CLIPS 20     /* to say what is usual */
 #define ENOUGH_SECONDS 1.5  /* of a clip that noise and voice are judged by: in a word there is no pause */
-#define NOISY_DB 20.0       /* speech above noise in the usual recording */
 #define NOISY_CLIP_DB 13.0  /* in one that is much noisier than the others */
 #define NOISIER_DB 10.0     /* than the usual noise */
 #define LOUDER_DB 12.0      /* or softer than the usual speech */

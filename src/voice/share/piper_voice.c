@@ -66,6 +66,13 @@ static int read_name(PiperVoice *p)
     return 1;
 }
 
+int piper_voice_named(const char *path)
+{
+    PiperVoice p = {0};
+    take_name(&p, path);
+    return read_name(&p);
+}
+
 /* By the language alone, where the name does not say it: the region in which most of its speakers live. */
 static void find_code(PiperVoice *p)
 {

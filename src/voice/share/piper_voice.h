@@ -26,6 +26,8 @@ typedef struct PiperVoice {
     MetaEntry entries[PIPER_ENTRIES]; /* for sherpa-onnx */
 } PiperVoice;
 
+/* 1: the file is called as Piper's voices are, en_US-anna-medium.onnx. */
+int piper_voice_named(const char *path);
 /* path: of the ONNX file. speakers and what else is pointed to must outlive p. ERR_USAGE: the voice does not
  * read phonemes of espeak-ng, or its file is called after another language. */
 int piper_voice_open(PiperVoice *p, const char *path, const Checkpoint *voice, const Credits *credits,
