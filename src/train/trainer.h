@@ -94,7 +94,7 @@ typedef struct TrainSummary {
     uint64_t model_bytes, data_bytes; /* in use at most */
     double gpu_utilisation;           /* NVML; NaN: not measured */
     int on_cpu;                       /* the steps were made there */
-    double vocoder_seconds; /* more until its copies are as close as Griffin-Lim's; NaN: not known */
+    double vocoder_seconds; /* more until its copies are as close as Griffin-Lim's, as copies_steps_left */
     int checkpoint_failed;  /* the last one was not written */
     char last_checkpoint[CHECKPOINT_PATH_SIZE];
     Heard heard;      /* what was heard last; clips 0: nothing */

@@ -13,38 +13,50 @@
 #define WAITS 0.01  /* share of the time, from which on waiting for data is told */
 #define BESIDE 0.10 /* the same for what is not steps */
 
-/* How long a vocoder that is not good enough would have to go on. */
+/* What it takes until a vocoder is better than Griffin-Lim. On CPUs a small one comes to rest far above it
+ * (docs/SPEED.md); GPUs train a large one. */
 static void more_training(char *out, size_t cap, const TrainSummary *s)
 {
     const double minutes = ceil(s->vocoder_seconds / 60);
     if (minutes <= 100)
-        snprintf(out, cap, "about %.0f minute%s more", minutes, plural((uint64_t)minutes));
+        snprintf(out, cap, "it would be better after about %.0f minute%s more", minutes,
+                 plural((uint64_t)minutes));
     else if (isfinite(minutes))
-        snprintf(out, cap, "about %.0f hours more", minutes / 60);
+        snprintf(out, cap, "it would be better after about %.0f hours more", minutes / 60);
+    else if (isinf(minutes))
+        snprintf(out, cap, "at this pace it will not become better%s",
+                 s->on_cpu ? " on this machine, but a GPU trains a larger one in minutes" : "");
     else
-        snprintf(out, cap, "%s",
-                 s->on_cpu ? "hours more on this machine, minutes on a GPU" : "more training");
+        snprintf(out, cap, "it has to be trained longer%s", s->on_cpu ? ", best on a GPU" : "");
+}
+
+static void vocoder_sounds(const TrainSummary *s, char *out, size_t cap)
+{
+    const double *copies = s->state.copies;
+    char more[140];
+    const int used = snprintf(
+        out, cap, "The vocoder's copies are %.2f from the recordings, Griffin-Lim's %.2f: `synth` uses ",
+        copies[0], copies[1]);
+    out += used;
+    cap -= (size_t)used;
+    if (!vocoder_file_is_worse(&s->state)) {
+        snprintf(out, cap, "the vocoder.");
+        return;
+    }
+    more_training(more, sizeof more, s);
+    snprintf(out, cap,
+             "Griffin-Lim, which is built in, needs no training and sounds better here. The vocoder is only "
+             "needed for ONNX and Piper files; %s.",
+             more);
 }
 
 void after_sounds(const TrainSummary *s, const Config *cfg, char *out, size_t cap)
 {
-    const double *copies = s->state.copies;
-    char until[80];
     *out = 0;
-    if (cfg->network == NETWORK_VOICE && s->best.step) {
+    if (cfg->network == NETWORK_VOICE && s->best.step)
         judged_sounds(&s->best, out, cap);
-    } else if (cfg->network == NETWORK_VOCODER && copies[1] > 0) {
-        more_training(until, sizeof until, s);
-        snprintf(
-            out, cap,
-            vocoder_file_is_worse(&s->state)
-                ? "The vocoder's copies are %.2f from the recordings, Griffin-Lim's %.2f: `synth` uses "
-                  "Griffin-Lim, which is built in, needs no training and sounds better here. Only ONNX and "
-                  "Piper files need the vocoder; to be better it would take %s."
-                : "The vocoder's copies are %.2f from the recordings, Griffin-Lim's %.2f: `synth` uses the "
-                  "vocoder.",
-            copies[0], copies[1], until);
-    }
+    else if (cfg->network == NETWORK_VOCODER && s->state.copies[1] > 0)
+        vocoder_sounds(s, out, cap);
 }
 
 /* The folder of the voice that a vocoder in RUN/vocoder belongs to; 0: it lies elsewhere. */

@@ -19,7 +19,7 @@
 #define JUDGED_COPIES 3 /* that are compared with Griffin-Lim's */
 #define MOST_LOOKS 64   /* that are remembered, to tell where they go */
 #define LEAST_LOOKS 3   /* that tell it, */
-#define MOST_AHEAD 5.0  /* and for so many times the steps that were made */
+#define MOST_AHEAD 5.0  /* and for so many times the steps that were made; beyond it all is far */
 
 struct Copies {
     const Corpus *corpus; /* validation, or the training's if nothing is held out */
@@ -224,10 +224,12 @@ double copies_steps_left(const Trainer *t)
         xy += at * d;
     }
     const double slope = (n * xy - x * y) / (n * xx - x * x);
-    if (n < LEAST_LOOKS || !(slope < 0))
+    if (n < LEAST_LOOKS)
         return NAN;
+    if (!(slope < 0))
+        return INFINITY;
     const double times = exp((c->griffin_lim - t->state.copies[0]) / slope) - 1;
-    return times > 0 && times <= MOST_AHEAD ? times * now : NAN;
+    return times <= MOST_AHEAD ? times * now : INFINITY;
 }
 
 int copies_write(Trainer *t, Err *err)
