@@ -50,7 +50,7 @@ static const char usage_text[] =
     "the terminal save and exit with code 0; a second Ctrl-C exits at once. --network vocoder trains a\n"
     "vocoder, which turns mels into sound; both trains a voice, then a vocoder in the folder `vocoder` of\n"
     "--checkpoint-dir (--minutes is for each of them), or the two side by side on two GPUs: --model-gpu 0\n"
-    "--data-gpu 1.\n"
+    "--data-gpu 1. Of the two, one that is not finished continues first.\n"
     "The same --checkpoint-dir, or --resume-from RUN, resumes a run with its data and settings; nothing\n"
     "else needs to be given. --minutes M continues a finished run for M minutes more. Progress is printed\n"
     "every few seconds; --verbose prints every --log-step.";
@@ -77,9 +77,9 @@ static void catch_signals(void)
 /* Settings that were not given but differ from the default, one line for each reason. */
 static void print_taken(const Config *cfg, Log *log)
 {
-    enum { MOST = 12 };
+    enum { MOST = 12 }; /* or one more, whose name is as short as to say so */
     for (int i = 0; i < config_row_count(); i++) {
-        ConfigRow row, other;
+        ConfigRow row, other, last = {0};
         Buf list = {0};
         int n = 0, said = 0;
         if (!config_is_taken(cfg, i) || config_row(cfg, i, &row))
@@ -91,8 +91,12 @@ static void print_taken(const Config *cfg, Log *log)
             said = k < i; /* with an earlier one */
             if (n++ < MOST)
                 buf_printf(&list, "%s%s %s", n > 1 ? ", " : "", other.key, other.value);
+            else
+                last = other;
         }
-        if (n > MOST)
+        if (n == MOST + 1)
+            buf_printf(&list, ", %s %s", last.key, last.value);
+        else if (n > MOST)
             buf_printf(&list, " and %d more", n - MOST);
         if (!said && !list.failed)
             log_info(log, "  %s (%s)", (const char *)list.data, row.origin);
@@ -151,10 +155,8 @@ typedef struct TrainRun {
     Verdict verdict;
     int has_verdict;
     VoiceWatch voice;
+    VocoderStands vocoder; /* that --network both trains after this */
 } TrainRun;
-
-/* A rate that never reached its height: such a run says little about the settings. */
-static int within_warmup(const TrainSummary *s) { return s->step > s->first_step && s->step < s->warmup; }
 
 /* How it ended, what it took, and the verdict on its speed if there is one. */
 static void how_it_went_json(json_t *o, const TrainRun *r)
@@ -232,85 +234,8 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     after_next(s, cfg, text, sizeof text);
     json_object_set_new(o, "next", *text ? json_from_text(text) : json_null());
     json_object_set_new(o, "limits", limits_json(&r->limits));
-    json_object_set_new(o, "within_warmup", json_boolean(within_warmup(s)));
+    json_object_set_new(o, "within_warmup", json_boolean(after_within_warmup(s)));
     return o;
-}
-
-static void print_speed(const TrainSummary *s)
-{
-    if (isfinite(s->step_mean)) {
-        printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);
-        if (isfinite(s->step_std))
-            printf(" +-%.1f %%", 100 * s->step_std / s->step_mean);
-        for (int i = 0; i < PHASE_COUNT && isfinite(s->phase[i]);
-             i++) /* few steps: the phases are not known */
-            printf("%s%s %.1f", i ? ", " : ": ", phase_name(i), s->phase[i] * 1e3);
-        printf("\n");
-        printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput",
-               s->utterances_per_s, s->frames_per_s, 100 * s->padding);
-        printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share,
-               100 * s->busy_share);
-        if (isfinite(s->gpu_utilisation))
-            printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
-        printf("\n");
-        if (isfinite(s->exposed_share))
-            printf("  %-12s %d by %s; waited %.2f %% of each step for the sum of gradients\n", "ranks",
-                   s->ranks, s->transport, 100 * s->exposed_share);
-    } else {
-        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, do not "
-               "count\n",
-               "speed");
-    }
-}
-
-/* The same for people. */
-static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *v, const VoiceWatch *w)
-{
-    char time[64], text[CHECKPOINT_PATH_SIZE + 100];
-    progress_format_seconds(time, sizeof time, s->seconds);
-    printf("%s at step %lld of %lld after %s",
-           s->stopped ? "stopped"
-           : s->early ? "ended early"
-                      : "done",
-           (long long)s->step, (long long)s->total, time);
-    if (isfinite(s->loss))
-        printf(": loss %.4f", s->loss);
-    if (isfinite(s->validation))
-        printf(", validation %.4f", s->validation);
-    printf("\n");
-    after_sounds(s, cfg, text, sizeof text);
-    if (*text)
-        printf("  %-12s %s\n", "sounds", text);
-    if (s->best.step) {
-        char why[300];
-        judged_why(&s->best, cfg->network == NETWORK_VOICE, why, sizeof why);
-        printf("  %-12s %s\n", "best", why);
-    }
-    print_speed(s);
-    after_beside(s, text, sizeof text);
-    if (*text)
-        printf("  %-12s %s\n", "beside", text);
-    if (s->heard.clips) {
-        char sentence[400];
-        heard_sentence(&s->heard, sentence, sizeof sentence);
-        printf("  %-12s %s\n", "heard", sentence);
-    }
-    printf("  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
-           s->checkpoint_failed ? " (the last one could not be written)" : "");
-    if (v)
-        after_print_verdict(v);
-    if (within_warmup(s))
-        printf("  %-12s the run ended during its warm-up, which lasts until step %lld: the learning rate "
-               "never reached %g\n",
-               "warm-up", (long long)s->warmup, cfg->learning_rate);
-    if (s->skipped)
-        printf("  %-12s %lld step%s skipped by the guard\n", "guard", (long long)s->skipped,
-               plural((uint64_t)s->skipped));
-    for (int i = 0; i < w->count; i++)
-        after_print(i ? "" : word(SAY_END_VOICE), w->findings[i].evidence, w->findings[i].advice);
-    after_next(s, cfg, text, sizeof text);
-    if (*text)
-        printf("  %-12s %s\n", "next", text);
 }
 
 /* Clips whose speaker has no other: the sampler finds no partner for them. */
@@ -346,9 +271,9 @@ static void vary_little(Config *cfg, double minutes, Log *log)
         return;
     cfg->augment_speed = LITTLE_SPEED;
     log_info(log,
-             "augment_speed is set to %g, because %.1f minutes of sound would be learned by heart at a "
-             "single speed; --augment-speed 0 turns it off",
-             LITTLE_SPEED, minutes);
+             "augment_speed is set to %g, because so little sound would be learned by heart at a single "
+             "speed; --augment-speed 0 turns it off",
+             LITTLE_SPEED);
 }
 
 /* What the owner of the recordings should know before the first step; remarks are for `info`. */
@@ -563,17 +488,24 @@ static void forgive_closed_pipe(void)
 /* One training. *report: its summary, where JSON is wanted. *code: 3 when the last checkpoint could not be
  * written, because the run is not safe then. *stuck: a reader may come back, and what it looks at has to
  * stay. */
-static int train(const Config *cfg, Ranks *ranks, json_t **report, int *code, int *stuck, Log *log, Err *err)
+static int train(const Config *cfg, VocoderStands vocoder, Ranks *ranks, json_t **report, int *code,
+                 int *stuck, Log *log, Err *err)
 {
     TrainRun *r = calloc(1, sizeof *r);
     if (!r)
         return err_set(err, ERR_NOMEM, "no memory to train");
     r->cfg = *cfg;
+    r->vocoder = vocoder;
     int rc = run(r, &r->cfg, ranks, log, err);
     if (!rc && report)
         *report = summary_json(r, &r->cfg);
     else if (!rc && leads_ranks(ranks))
-        print_text(&r->summary, &r->cfg, r->has_verdict ? &r->verdict : NULL, &r->voice);
+        after_training(&(After){.summary = &r->summary,
+                                .cfg = &r->cfg,
+                                .verdict = r->has_verdict ? &r->verdict : NULL,
+                                .voice = &r->voice,
+                                .vocoder = r->vocoder,
+                                .all = log->level >= LOG_DEBUG});
     if (!rc)
         forgive_closed_pipe();
     if (!rc && r->summary.checkpoint_failed)
@@ -619,6 +551,50 @@ static int lacks_vocoder(const Config *given, Log *log)
     return rc == ERR_FORMAT;
 }
 
+static void part_folder(char folder[CHECKPOINT_PATH_SIZE], const Config *given, int which)
+{
+    snprintf(folder, CHECKPOINT_PATH_SIZE, "%s%s", given->checkpoint_dir, which ? "/" VOCODER_FOLDER : "");
+}
+
+/* How far one of the two is, by its newest checkpoint. */
+typedef enum { PART_MISSING, PART_BEGUN, PART_FINISHED } PartStands;
+
+static PartStands part_stands(const Config *given, int which)
+{
+    Checkpoint v;
+    Err why = {0};
+    Log quiet = {.level = LOG_ERROR};
+    char folder[CHECKPOINT_PATH_SIZE];
+    part_folder(folder, given, which);
+    if (checkpoint_open(&v, "auto", folder, 0, NULL, &quiet, &why))
+        return PART_MISSING;
+    const TrainState *s = &v.content.state;
+    const Config *then = &v.cfg;
+    int ended = s->total && s->step >= s->total;
+    if (!s->total && then->minutes <= 0) /* its steps were counted */
+        ended = (then->max_steps && s->step >= then->max_steps) || s->data.epoch >= then->epochs;
+    ended = ended && then->network == (which ? NETWORK_VOCODER : NETWORK_VOICE); /* else train says so */
+    checkpoint_close(&v);
+    return ended ? PART_FINISHED : PART_BEGUN;
+}
+
+/* More minutes are for two that are finished: with one that is not, the other waits for it. *out: which of
+ * them is left out; -1: none. Rank 0 has the folder. */
+static int part_left_out(int *out, PartStands stands[BOTH], const Config *given, Ranks *ranks, Log *log,
+                         Err *err)
+{
+    *out = -1;
+    for (int i = 0; i < BOTH; i++)
+        stands[i] = leads_ranks(ranks) ? part_stands(given, i) : PART_MISSING;
+    for (int i = 0; i < BOTH; i++)
+        if (given->minutes > 0 && stands[i] == PART_FINISHED && stands[!i] != PART_FINISHED)
+            *out = i;
+    const int rc = ranks_broadcast(ranks, out, sizeof *out, 0, err);
+    if (!rc && *out >= 0)
+        log_info(log, "the %s is finished; continuing with the %s", networks[*out], networks[!*out]);
+    return rc;
+}
+
 /* The settings of both, with those of this network: the vocoder has a folder inside the voice's; on two
  * devices the voice gets the model device, the vocoder that of the data, each with the cap that the device
  * has. */
@@ -628,11 +604,11 @@ static int part_open(BothPart *p, Log *log, Err *err)
     const char *device = p->which ? given->data_gpu : given->model_gpu;
     const int workers = config_workers(given) / 2; /* both read at the same time */
     char folder[CHECKPOINT_PATH_SIZE], memory[32], half[32];
-    snprintf(folder, sizeof folder, "%s/vocoder", given->checkpoint_dir);
+    part_folder(folder, given, p->which);
     snprintf(memory, sizeof memory, "%d", p->which ? given->data_gpu_memory : given->model_gpu_memory);
     snprintf(half, sizeof half, "%d", workers > 0 ? workers : 1);
     const ConfigSetting settings[] = {{"network", networks[p->which]},
-                                      {"checkpoint_dir", p->which ? folder : given->checkpoint_dir},
+                                      {"checkpoint_dir", folder},
                                       {"init_from", p->which && lacks_vocoder(given, log) ? "none" : NULL},
                                       {"model_gpu", device},
                                       {"data_gpu", device},
@@ -644,19 +620,26 @@ static int part_open(BothPart *p, Log *log, Err *err)
 }
 
 /* The voice into --checkpoint-dir, then the vocoder into its folder `vocoder`: each with the settings of its
- * own network. */
+ * own network. What is unfinished comes before more minutes for what is not. */
 static int train_in_turn(const Config *given, Ranks *ranks, json_t **report, int *code, int *stuck, Log *log,
                          Err *err)
 {
     json_t *all = report ? json_object() : NULL;
-    int rc = 0;
+    PartStands stands[BOTH];
+    int rc = 0, left_out = 0;
+    rc = part_left_out(&left_out, stands, given, ranks, log, err);
     for (int i = 0; i < BOTH && !rc && !stop_requested; i++) {
         BothPart p = {.given = given, .which = i};
+        const VocoderStands vocoder = i || left_out == 1          ? VOCODER_ASIDE
+                                      : stands[1] == PART_MISSING ? VOCODER_TO_COME
+                                                                  : VOCODER_TO_CONTINUE;
+        if (i == left_out)
+            continue;
         json_t *one = NULL;
         rc = part_open(&p, log, err);
         if (!rc) {
             log_info(log, "network %s, into %s", networks[i], p.cfg.checkpoint_dir);
-            rc = train(&p.cfg, ranks, report ? &one : NULL, code, stuck, log, err);
+            rc = train(&p.cfg, vocoder, ranks, report ? &one : NULL, code, stuck, log, err);
         }
         if (one)
             json_object_set_new(all, networks[i], one);
@@ -678,17 +661,17 @@ static int train_part(void *arg, Log *log)
     Err err = {0};
     json_t *report = NULL;
     int code = 0, stuck = 0;
-    int rc = train(&p->cfg, NULL, p->json ? &report : NULL, &code, &stuck, log, &err);
+    int rc = train(&p->cfg, VOCODER_ASIDE, NULL, p->json ? &report : NULL, &code, &stuck, log, &err);
     if (!rc && report)
         rc = output_print(report, 9, &err);
     return rc ? cmd_fail(log, &err) : code;
 }
 
 /* The two reports as one object, which have been indented by themselves, or one below the other. */
-static void print_parts(const SideJob *jobs, int json)
+static void print_parts(const SideJob *jobs, int parts, int json)
 {
     int count = 0;
-    for (int i = 0; i < BOTH; i++) {
+    for (int i = 0; i < parts; i++) {
         const char *text = jobs[i].out.data;
         if (!json && *text) {
             printf("%s %s", jobs[i].name, text);
@@ -708,22 +691,26 @@ static int train_side_by_side(const Config *given, int json, int *code, Log *log
 {
     BothPart parts[BOTH] = {0};
     SideJob jobs[BOTH] = {0};
-    int rc = 0;
+    PartStands stands[BOTH];
+    int left_out, count = 0;
+    int rc = part_left_out(&left_out, stands, given, NULL, log, err);
     for (int i = 0; i < BOTH && !rc; i++) {
-        parts[i] = (BothPart){.given = given, .json = json, .which = i, .has_a_device = 1};
-        jobs[i] = (SideJob){.name = networks[i], .run = train_part, .arg = &parts[i]};
-        rc = part_open(&parts[i], log, err);
+        BothPart *p = &parts[count];
+        if (i == left_out)
+            continue;
+        *p = (BothPart){.given = given, .json = json, .which = i, .has_a_device = 1};
+        jobs[count++] = (SideJob){.name = networks[i], .run = train_part, .arg = p};
+        rc = part_open(p, log, err);
         if (!rc)
-            log_info(log, "network %s on %s, into %s", networks[i], parts[i].cfg.model_gpu,
-                     parts[i].cfg.checkpoint_dir);
+            log_info(log, "network %s on %s, into %s", networks[i], p->cfg.model_gpu, p->cfg.checkpoint_dir);
     }
     if (!rc)
-        rc = side_by_side(jobs, BOTH, catch_signals, &stop_requested, log, err);
+        rc = side_by_side(jobs, count, catch_signals, &stop_requested, log, err);
     if (!rc)
-        print_parts(jobs, json);
-    for (int i = 0; i < BOTH; i++) {
+        print_parts(jobs, count, json);
+    for (int i = 0; i < count; i++) {
         if (!rc && jobs[i].code) {
-            log_error(log, "the training of the %s ended with exit code %d", networks[i], jobs[i].code);
+            log_error(log, "the training of the %s ended with exit code %d", jobs[i].name, jobs[i].code);
             *code = jobs[i].code > *code ? jobs[i].code : *code;
         }
         buf_free(&jobs[i].out);
@@ -768,7 +755,7 @@ int cmd_train(int argc, char **argv, Log *log)
     else if (both)
         rc = train_in_turn(&line.cfg, ranks, wanted, &code, &stuck, log, &err);
     else
-        rc = train(&line.cfg, ranks, wanted, &code, &stuck, log, &err);
+        rc = train(&line.cfg, VOCODER_ASIDE, ranks, wanted, &code, &stuck, log, &err);
     if (!rc && wanted && !beside)
         rc = output_print(report, 9, &err);
     if (!rc)

@@ -354,7 +354,8 @@ const Option option_table[] = {
         "Passes over the training clips. If minutes is set and this is not, only the time counts."),
     FLOAT(T, minutes, "0", 0, 100000,
          "How long to train, in minutes: max_steps is set from the measured time of a step. A finished run "
-         "continues for this long again. 0: no limit."),
+         "continues for this long again. 0, which only a file may say: no limit; epochs and max_steps end "
+         "the run."),
     INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0: only epochs count."),
     FLOAT(T, learning_rate, "0.001", 0, 1, "Highest learning rate, reached after warmup_steps.", ALIAS("lr")),
     FLOAT(T, min_learning_rate, "0.00001", 0, 1, "Learning rate at the end of the cosine schedule."),

@@ -435,6 +435,13 @@ static int voice_of_a_voice(const Rule *rule, const Config *c, RuleReport *r)
     return c->from_voice[0] && c->network != NETWORK_VOCODER;
 }
 
+/* In a file 0 is what the default says: no limit. Who types it means something else than hours. */
+static int no_time(const Rule *rule, const Config *c, RuleReport *r)
+{
+    HINT(r, "--minutes 10 trains for ten minutes; without --minutes, epochs and max_steps end the run");
+    return is_argument(c, "minutes") && c->minutes <= 0;
+}
+
 /* ---- the table ---- */
 
 #define WIDTH(dim) \
@@ -496,6 +503,7 @@ static const Rule rules[] = {
     {"min_learning_rate", "learning_rate", rising_rate, "the rate would rise instead of fall",
      fix_rising_rate},
     {"learning_rate", NULL, no_rate, "nothing would be learned", fix_no_rate},
+    {"minutes", NULL, no_time, "in no time nothing is learned", NULL},
     {"init_from", "resume", two_beginnings, "a run can only start in one way", NULL},
     {"from_voice", "network", voice_of_a_voice, "the mels of a voice can only train a vocoder", NULL},
 };

@@ -20,6 +20,7 @@
 #define AS_WELL 0.05
 #define MOST_WORDS 0.2
 #define FEW_WORDS 0.7
+#define COUNTED 100 /* words; of fewer, one is more than a point of a percentage */
 
 void choice_begin(Choice *c) { *c = (Choice){.best.loss = INFINITY, .lowest_loss = INFINITY}; }
 
@@ -103,6 +104,8 @@ static void take_words(Judged *to, const Judged *heard)
         return;
     to->words = heard->words;
     to->wrong = heard->wrong;
+    to->their_words = heard->their_words;
+    to->their_wrong = heard->their_wrong;
 }
 
 WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const WordScore *recordings)
@@ -125,6 +128,14 @@ WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const W
 
 /* --- in words --- */
 
+void judged_words(char *out, size_t cap, int64_t wrong, int64_t words)
+{
+    if (words < COUNTED)
+        snprintf(out, cap, "%lld of %lld words wrong", (long long)wrong, (long long)words);
+    else
+        snprintf(out, cap, "%.0f %% of the words wrong", 100 * (double)wrong / (double)words);
+}
+
 void judged_why(const Judged *j, int has_ear, char *out, size_t cap)
 {
     char figures[120], words[60] = "";
@@ -133,8 +144,10 @@ void judged_why(const Judged *j, int has_ear, char *out, size_t cap)
     if (!j->step)
         return;
     ear_sentence(&j->ear, figures, sizeof figures);
-    if (j->words)
-        snprintf(words, sizeof words, ", %.0f %% of the words wrong", 100 * share_of(j));
+    if (j->words) {
+        memcpy(words, ", ", 2);
+        judged_words(words + 2, sizeof words - 2, j->wrong, j->words);
+    }
     if (has_spoken(j))
         snprintf(out, cap, "step %lld: closest to the recordings (%s)%s", (long long)j->step, figures, words);
     else
@@ -142,26 +155,42 @@ void judged_why(const Judged *j, int has_ear, char *out, size_t cap)
                  has_ear ? ", before the voice could be judged by ear" : "");
 }
 
-/* Shares of the words: no more wrong than in the recordings, most right, some right. */
-static void add_words(Buf *out, const Judged *j, const WordScore *recordings)
+/* 1: the voice and the recordings differ by more than chance. */
+static int is_told_apart(const Judged *j, const Judged *theirs)
 {
-    const double wrong = j->words ? share_of(j) : 0, theirs = recordings->words ? recordings->share : 0;
+    return fabs(share_of(j) - share_of(theirs)) > CHANCE * sqrt(doubt(j) + doubt(theirs));
+}
+
+/* No more wrong than in the recordings, most right, some right; of few words it may not be known. */
+static void add_words(Buf *out, const Judged *j)
+{
+    const Judged recordings = {.words = j->their_words, .wrong = j->their_wrong};
+    char ours[60];
     if (!j->words) {
         buf_str(out, "Its words were not measured: listen to them.");
         return;
     }
-    buf_printf(out, "%s understood (%.0f %% wrong",
-               wrong <= theirs + AS_WELL      ? "Its words are"
-               : wrong <= theirs + MOST_WORDS ? "Most of its words are"
-               : wrong < FEW_WORDS            ? "Some of its words are"
-                                              : "Its words are not yet",
-               100 * wrong);
-    if (recordings->words)
-        buf_printf(out, ", %.0f %% in the recordings", 100 * theirs);
-    buf_str(out, ").");
+    const double wrong = share_of(j), theirs = recordings.words ? share_of(&recordings) : 0;
+    const char *understood = wrong <= theirs + AS_WELL      ? "Its words are"
+                             : wrong <= theirs + MOST_WORDS ? "Most of its words are"
+                             : wrong < FEW_WORDS            ? "Some of its words are"
+                                                            : "Its words are not yet";
+    judged_words(ours, sizeof ours, j->wrong, j->words);
+    if (!recordings.words)
+        buf_printf(out, "A recogniser got %s.", ours);
+    else if (j->words >= COUNTED)
+        buf_printf(out, "%s understood (%.0f %% wrong, %.0f %% in the recordings).", understood, 100 * wrong,
+                   100 * theirs);
+    else if (is_told_apart(j, &recordings))
+        buf_printf(out, "%s understood: a recogniser got %s, %lld of %lld in the recordings.", understood,
+                   ours, (long long)j->their_wrong, (long long)j->their_words);
+    else
+        buf_printf(out,
+                   "A recogniser got %s, %lld of %lld in the recordings: too few words to tell them apart.",
+                   ours, (long long)j->their_wrong, (long long)j->their_words);
 }
 
-void judged_sounds(const Judged *j, const WordScore *recordings, char *out, size_t cap)
+void judged_sounds(const Judged *j, char *out, size_t cap)
 {
     const EarFigures *f = &j->ear;
     Buf s = {0};
@@ -169,7 +198,7 @@ void judged_sounds(const Judged *j, const WordScore *recordings, char *out, size
         snprintf(out, cap, "It does not speak yet: train it longer.");
         return;
     }
-    add_words(&s, j, recordings);
+    add_words(&s, j);
     buf_printf(&s, " It sounds %s",
                f->movement < 0.6    ? "dull"
                : f->movement < 0.85 ? "a little dull"

@@ -14,11 +14,15 @@
 
 /* A checkpoint and what is known of it. */
 typedef struct Judged {
-    int64_t step;         /* 0: there is none */
-    double loss;          /* of validation; INFINITY: there is none */
-    EarFigures ear;       /* no movement: it does not speak, or was not measured */
-    int64_t words, wrong; /* of the sentences, by a recogniser; words 0: nobody listened */
+    int64_t step;                     /* 0: there is none */
+    double loss;                      /* of validation; INFINITY: there is none */
+    EarFigures ear;                   /* no movement: it does not speak, or was not measured */
+    int64_t words, wrong;             /* of the sentences, by a recogniser; words 0: nobody listened */
+    int64_t their_words, their_wrong; /* the same of their recordings; 0: not known */
 } Judged;
+
+/* "28 % of the words wrong", or "9 of 32 words wrong" where one word is a point or more. */
+void judged_words(char *out, size_t cap, int64_t wrong, int64_t words);
 
 /* The course of a run. */
 typedef struct Choice {
@@ -57,9 +61,9 @@ WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const W
  * the words wrong". has_ear: it is a voice, not a vocoder. "" when there is none. */
 void judged_why(const Judged *j, int has_ear, char *out, size_t cap);
 /* How it sounds, for the person who waits for it: "Most of its words are understood (27 % wrong, 20 % in the
- * recordings). It sounds a little dull, and its melody is flat." recordings: of the same sentences; words 0:
- * not known. */
-void judged_sounds(const Judged *j, const WordScore *recordings, char *out, size_t cap);
+ * recordings). It sounds a little dull, and its melody is flat." Few words are counted, and said to be too
+ * few where they are. */
+void judged_sounds(const Judged *j, char *out, size_t cap);
 /* Adds best_step, best_loss, best_score (null: by the loss) and best_why; best_step 0 and nulls: none. */
 void judged_json(json_t *o, const Judged *j, int has_ear);
 

@@ -182,6 +182,9 @@ int copies_open(Trainer *t, Err *err);
 void copies_close(Trainer *t);
 int copies_show(Trainer *t, Err *err);  /* the mels of the first clip and of its copy, as a picture */
 int copies_judge(Trainer *t, Err *err); /* into the state: how far copies are from the recordings */
+/* Steps that are still needed until they are as close as Griffin-Lim's, if they go on as they did in the
+ * second half of this run; INFINITY: very many; NaN: there were too few validations to tell. */
+double copies_steps_left(const Trainer *t);
 int copies_write(Trainer *t, Err *err); /* all of them, into the event file and RUN/samples */
 
 #endif

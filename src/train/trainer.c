@@ -558,6 +558,9 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     s->stopped = t->stopped;
     s->early = t->early;
     s->checkpoint_failed = t->checkpoint_failed;
+    s->on_cpu = t->o.model->traits.host_memory && !t->o.model->traits.simulated;
+    const int64_t made = t->state.step - t->first_step;
+    s->vocoder_seconds = made > 0 ? copies_steps_left(t) * t->seconds / (double)made : NAN;
     if (t->leads)
         snprintf(s->last_checkpoint, sizeof s->last_checkpoint, "%s", checkpoint_writer_last_good(t->writer));
     sum_up_steps(t, s);

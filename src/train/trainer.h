@@ -93,7 +93,9 @@ typedef struct TrainSummary {
     int early;                        /* validation stopped improving */
     uint64_t model_bytes, data_bytes; /* in use at most */
     double gpu_utilisation;           /* NVML; NaN: not measured */
-    int checkpoint_failed;            /* the last one was not written */
+    int on_cpu;                       /* the steps were made there */
+    double vocoder_seconds; /* more until its copies are as close as Griffin-Lim's, as copies_steps_left */
+    int checkpoint_failed;  /* the last one was not written */
     char last_checkpoint[CHECKPOINT_PATH_SIZE];
     Heard heard;      /* what was heard last; clips 0: nothing */
     TrainState state; /* where it stands */

@@ -22,6 +22,10 @@ int best_note_write(const char *dir, const Judged *best, int has_ear, Err *err)
     ear_json(o, &best->ear);
     json_object_set_new(o, "words", best->words ? json_integer((json_int_t)best->words) : json_null());
     json_object_set_new(o, "words_wrong", best->words ? json_integer((json_int_t)best->wrong) : json_null());
+    json_object_set_new(o, "recordings_words",
+                        best->their_words ? json_integer((json_int_t)best->their_words) : json_null());
+    json_object_set_new(o, "recordings_words_wrong",
+                        best->their_words ? json_integer((json_int_t)best->their_wrong) : json_null());
     char *text = json_dumps(o, JSON_INDENT(2) | EXACT);
     json_decref(o);
     int rc = text ? folder_join(path, dir, BEST_NOTE, err) : err_set(err, ERR_NOMEM, "no memory for a note");
@@ -67,6 +71,8 @@ int best_note_read(Judged *best, const char *dir)
                                  .length_ratio = share(o, "length_ratio")};
         best->words = json_get_count(o, "words", 0);
         best->wrong = json_get_count(o, "words_wrong", 0);
+        best->their_words = json_get_count(o, "recordings_words", 0);
+        best->their_wrong = json_get_count(o, "recordings_words_wrong", 0);
         there = 1;
     }
     json_decref(o);

@@ -17,7 +17,7 @@ busy='Too disturbed to judge'
 slow=(--sim "step_ms=100,jitter=step:1.8,seed=3")
 train=("$bin" train "${corpus[@]}" "${network[@]}" --max-steps 40 --log-step 20)
 
-ends_with train_that_jitters 0 "${train[@]}" --checkpoint-dir "$dir/a" "${slow[@]}"
+ends_with train_that_jitters 0 "${train[@]}" --verbose --checkpoint-dir "$dir/a" "${slow[@]}"
 log_has train_warns_of_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter|'"$busy"
 log_has train_says_it_at_the_end '^  swings +Step times vary by [0-9]+ %.*stage step jitter|'"$busy"
 ends_with train_in_json 0 "${train[@]}" --checkpoint-dir "$dir/b" "${slow[@]}" --quiet --json
@@ -35,7 +35,7 @@ log_lacks nothing_is_not_said 'Nothing slows the training down'
 ends_with diagnose_of_hidden_jitter 0 "$bin" diagnose "${corpus[@]}" --sim "step_ms=20,preprocess_ms=5,jitter=preprocess:0.4,seed=5" --num-batches 60
 log_lacks hidden_jitter_is_no_finding 'the times of stage'
 # Validations, samples and checkpoints between the steps: named, and no reason for a warning.
-ends_with train_with_pauses 0 "${train[@]}" --checkpoint-dir "$dir/d" --val-split 0.3 --val-step 5 --save-step 7 --log-step 8 --sim step_ms=60
+ends_with train_with_pauses 0 "${train[@]}" --verbose --checkpoint-dir "$dir/d" --val-split 0.3 --val-step 5 --save-step 7 --log-step 8 --sim step_ms=60
 log_has train_names_what_is_beside '^  beside +[0-9.]+ s outside the steps, [0-9.]+ % of the time: validation [0-9.]+'
 log_lacks pauses_are_no_swings 'warning: Step times vary|without a rule|waited [0-9]+ % of the time'
 "$bin" profile step "${corpus[@]}" "${jitter[@]}" --num-steps 100 >"$dir/log" 2>&1

@@ -44,7 +44,7 @@ for command in "synth --text hello --output $dir/x.wav" "eval --data-path $dir/d
 done
 # shellcheck disable=SC2086
 train_vocoder() { "$bin" train --network vocoder --data-path "$dir/data" --checkpoint-dir "$1" ${small% --quiet} "${@:2}" >"$dir/said" 2>&1; }
-train_vocoder "$dir/little" && grep -q "augment_speed is set to 0.3, because [0-9.]* minutes of sound" "$dir/said"
+train_vocoder "$dir/little" && grep -q "augment_speed is set to 0.3, because so little sound" "$dir/said"
 verdict little_sound_is_varied $?
 train_vocoder "$dir/plain" --augment-speed 0 && ! grep -q "augment_speed is" "$dir/said"
 verdict but_not_against_the_wish_of_its_owner $?
@@ -52,6 +52,47 @@ verdict but_not_against_the_wish_of_its_owner $?
 "$bin" train --network vocoder --data-path "$dir/data" --checkpoint-dir "$dir/run" $small >"$dir/said" 2>&1
 [ $? = 2 ] && grep -q "network voice, which cannot be changed to vocoder" "$dir/said"
 verdict a_folder_keeps_its_network $?
+
+# What is unfinished is finished before the same command gives both more minutes.
+timed="${small% --quiet}"
+timed="${timed/--max-steps 3/} --minutes 0.02"
+both() { # name, more settings; beside the voice: what --network both says and prints
+    # shellcheck disable=SC2086
+    "$bin" train --network "$1" --data-path "$dir/data" --checkpoint-dir "$dir/timed$3" $timed $2 >"$dir/said" 2>"$dir/log"
+}
+step_of() { find "$1" -maxdepth 1 -name 'step-*.safetensors' | sort | tail -1; }
+both voice "" "" && both both "" ""
+[ $? = 0 ] && grep -q "^the voice is finished; continuing with the vocoder$" "$dir/log" && ! grep -q "^network voice" "$dir/log"
+verdict a_finished_voice_waits_for_its_vocoder $?
+grep -q "^  next .*synth --checkpoint $dir/timed " "$dir/said" && grep -q "^  *myxtts serve $dir/timed$" "$dir/said" && grep -q "^  *myxtts export --checkpoint $dir/timed " "$dir/said"
+verdict what_to_type_is_said $?
+before=$(step_of "$dir/timed")
+both both "" ""
+[ $? = 0 ] && ! grep -q "is finished" "$dir/log" && [ "$(grep -c "^the run continues from step" "$dir/log")" = 2 ] && [ "$(step_of "$dir/timed")" != "$before" ]
+verdict when_both_are_finished_both_get_more $?
+timed="${timed/--minutes 0.02/--minutes 1}"
+# shellcheck disable=SC2086
+"$bin" train --network both --data-path "$dir/data" --checkpoint-dir "$dir/stopped" $timed >"$dir/said" 2>"$dir/log" &
+pid=$!
+for _ in $(seq 100); do grep -q "last step is\|a step takes" "$dir/log" && break; sleep 0.1; done
+kill -TERM $pid
+wait $pid
+[ $? = 0 ] && grep -q "^stopped at step" "$dir/said" && grep -q "^  next  *the vocoder is not trained yet: the same command continues" "$dir/said"
+verdict a_stop_during_the_voice_says_what_is_left $?
+timed="${timed/--minutes 1/--minutes 0.02}"
+both both "" ""
+# shellcheck disable=SC2086
+timeout 5 "$bin" train --network voice --data-path "$dir/data" --checkpoint-dir "$dir/stopped" $timed >"$dir/said" 2>"$dir/log"
+grep -q "minutes 1 (the run is at step [0-9]* of the [0-9]* that these gave it, and ends there; --minutes 0.02 counts from then on)" "$dir/log"
+verdict other_minutes_wait_for_the_end_of_the_first $?
+"$bin" train --data-path "$dir/data" --checkpoint-dir "$dir/never" --minutes 0 >"$dir/said" 2>&1
+[ $? = 2 ] && grep -q "^error: minutes is 0 (command line): in no time nothing is learned" "$dir/said" && [ ! -e "$dir/never" ]
+verdict no_minutes_are_refused $?
+printf 'training:\n  minutes: 0\n  max_steps: 2\n' >"$dir/zero.yaml"
+# shellcheck disable=SC2086
+"$bin" train --config "$dir/zero.yaml" --data-path "$dir/data" --checkpoint-dir "$dir/zero" ${small/--max-steps 3/} >"$dir/said" 2>&1
+[ $? = 0 ] && grep -q "^done at step 2 of 2" "$dir/said"
+verdict in_a_file_they_are_no_limit $?
 
 # On two devices: side by side, a process for each.
 two="${small% --quiet}"

@@ -6,20 +6,32 @@
 #include "base/json.h"
 #include "config/config.h"
 #include "diag/pipeline/doctor.h"
+#include "diag/voice/voice_watch.h"
 #include "train/trainer.h"
+
+/* What --network both has still to do when a training ends. */
+typedef enum { VOCODER_ASIDE, VOCODER_TO_COME, VOCODER_TO_CONTINUE } VocoderStands;
+
+typedef struct After {
+    const TrainSummary *summary;
+    const Config *cfg;
+    const Verdict *verdict;  /* on its speed; NULL: none */
+    const VoiceWatch *voice; /* zeroed for a vocoder */
+    VocoderStands vocoder;
+    int all; /* --verbose: also what is as it should be */
+} After;
+
+/* On stdout, for people: how it sounds, what to type next, then the figures. */
+void after_training(const After *a);
 
 /* One or two sentences about what was measured; "" where nothing was. */
 void after_sounds(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
-/* A command; "" if there is no checkpoint to speak with. */
+/* A command that lets it be heard; "" if there is no checkpoint to speak with. */
 void after_next(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
 
-/* What the run did beside its steps, and for how long; "" where it took no time. */
-void after_beside(const TrainSummary *s, char *out, size_t cap);
-json_t *after_beside_json(const TrainSummary *s); /* seconds, share of the run's, seconds of each kind */
-
-/* A line of the summary in the language of findings, on stdout. */
-void after_print(const char *name, const char *sentence, const char *advice);
-/* How fast it was, and what would make it faster. */
-void after_print_verdict(const Verdict *v);
+/* 1: the learning rate never reached its height: such a run says little about the settings. */
+int after_within_warmup(const TrainSummary *s);
+/* What the run did beside its steps: seconds, share of the run's, seconds of each kind. */
+json_t *after_beside_json(const TrainSummary *s);
 
 #endif

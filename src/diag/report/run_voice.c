@@ -90,7 +90,10 @@ void run_voice_sentence(const RunVoice *v, char *out, size_t cap)
                  v->copies[0], v->copies[1], vocoder_file_is_worse(&s) ? ", which is better" : "");
     else if (strcmp(v->network, "vocoder") != 0 && v->newest.step) {
         const int n = snprintf(out, cap, "The voice: ");
-        judged_sounds(&v->newest, &v->recordings, out + n, cap - (size_t)n);
+        Judged newest = v->newest;
+        newest.their_words = v->recordings.words;
+        newest.their_wrong = v->recordings.wrong;
+        judged_sounds(&newest, out + n, cap - (size_t)n);
     }
 }
 

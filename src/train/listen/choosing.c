@@ -86,6 +86,8 @@ void choosing_hear(Trainer *t)
     Judged heard = t->heard_mark;
     heard.words = t->heard.voice.words;
     heard.wrong = t->heard.voice.wrong;
+    heard.their_words = t->heard.recordings.words;
+    heard.their_wrong = t->heard.recordings.wrong;
     if (heard.step != t->heard.step)
         return;
     WordsVerdict verdict = choice_hear(c, &t->before, &heard, &t->heard.recordings);
@@ -96,6 +98,8 @@ void choosing_hear(Trainer *t)
         if (was.step == heard.step) {
             c->best.words = heard.words;
             c->best.wrong = heard.wrong;
+            c->best.their_words = heard.their_words;
+            c->best.their_wrong = heard.their_wrong;
         }
         c->peak = 0; /* the next checkpoint that is judged takes its place */
     } else if (verdict == WORDS_PREFER && !checkpoint_writer_choose_best(t->writer, heard.step, &err)) {

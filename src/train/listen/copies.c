@@ -17,6 +17,9 @@
 
 #define MOST_COPIES 4
 #define JUDGED_COPIES 3 /* that are compared with Griffin-Lim's */
+#define MOST_LOOKS 64   /* that are remembered, to tell where they go */
+#define LEAST_LOOKS 3   /* that tell it, */
+#define MOST_AHEAD 5.0  /* and for so many times the steps that were made; beyond it all is far */
 
 struct Copies {
     const Corpus *corpus; /* validation, or the training's if nothing is held out */
@@ -28,6 +31,10 @@ struct Copies {
     float *mel, *copied;     /* [most, n_mels] of both */
     int recordings_written;
     double griffin_lim; /* distance of its copies; 0: not measured yet */
+    struct {
+        double step, distance;
+    } looks[MOST_LOOKS]; /* of this run; the last ones */
+    int look_count;
 };
 
 int copies_open(Trainer *t, Err *err)
@@ -190,7 +197,39 @@ int copies_judge(Trainer *t, Err *err)
         c->griffin_lim = theirs / n;
     t->state.copies[0] = n ? ours / n : 0;
     t->state.copies[1] = n ? c->griffin_lim : 0;
+    if (n) {
+        const int at = c->look_count++ % MOST_LOOKS;
+        c->looks[at].step = (double)t->state.step;
+        c->looks[at].distance = t->state.copies[0];
+    }
     return rc;
+}
+
+/* A line through distances over the logarithm of steps: each doubling brings about as much. */
+double copies_steps_left(const Trainer *t)
+{
+    const struct Copies *c = t->copies;
+    const double now = (double)t->state.step, half = (now + (double)t->first_step) / 2;
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    if (!c || !(t->state.copies[1] > 0) || now <= 0)
+        return NAN;
+    for (int i = 0; i < c->look_count && i < MOST_LOOKS; i++) {
+        const double at = log(c->looks[i].step / now), d = c->looks[i].distance;
+        if (c->looks[i].step < half)
+            continue;
+        n++;
+        x += at;
+        y += d;
+        xx += at * at;
+        xy += at * d;
+    }
+    const double slope = (n * xy - x * y) / (n * xx - x * x);
+    if (n < LEAST_LOOKS)
+        return NAN;
+    if (!(slope < 0))
+        return INFINITY;
+    const double times = exp((c->griffin_lim - t->state.copies[0]) / slope) - 1;
+    return times <= MOST_AHEAD ? times * now : INFINITY;
 }
 
 int copies_write(Trainer *t, Err *err)

@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "cache/features.h"
 #include "dataset/audio_file.h"
+#include "judge/choice.h"
 #include "judge/distance.h"
 
 #define LARGEST_FILE ((size_t)1 << 30) /* bytes of a recording */
@@ -426,6 +427,24 @@ int hearing_result(Hearing *h, Heard *out, int wait, Err *err)
     }
     pthread_mutex_unlock(&h->mutex);
     return there;
+}
+
+void heard_words(const Heard *h, char *out, size_t cap)
+{
+    const WordScore *ours = &h->voice, *theirs = &h->recordings;
+    char wrong[60];
+    judged_words(wrong, sizeof wrong, ours->wrong, ours->words);
+    const int counted = strchr(wrong, '%') == NULL;
+    if (!ours->words)
+        heard_sentence(h, out, cap);
+    else if (!theirs->words)
+        snprintf(out, cap, "%s", wrong);
+    else if (!counted)
+        snprintf(out, cap, "%s (%.0f %% in the recordings)", wrong, 100 * theirs->share);
+    else if (theirs->words == ours->words)
+        snprintf(out, cap, "%s (%d in the recordings)", wrong, theirs->wrong);
+    else
+        snprintf(out, cap, "%s (%d of %d in the recordings)", wrong, theirs->wrong, theirs->words);
 }
 
 /* One sentence for the log. Without a recogniser it reports what is known anyway. */

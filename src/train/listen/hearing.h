@@ -26,6 +26,9 @@ typedef struct Heard {
     char why_not[256];                /* then: why */
 } Heard;
 
+/* "31 % of the words wrong (27 % in the recordings)", or "9 of 32 words wrong (8 in the recordings)"; as
+ * below without a recogniser. */
+void heard_words(const Heard *h, char *out, size_t cap);
 /* "31 % of the words wrong; in the recordings 27 %", or what could be told without a recogniser. */
 void heard_sentence(const Heard *h, char *out, size_t cap);
 

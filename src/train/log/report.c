@@ -342,7 +342,10 @@ void report_best(Trainer *t)
 void report_heard(Trainer *t, const Heard *h)
 {
     char sentence[400];
-    heard_sentence(h, sentence, sizeof sentence);
+    if (t->log && t->log->level >= LOG_DEBUG)
+        heard_sentence(h, sentence, sizeof sentence);
+    else
+        heard_words(h, sentence, sizeof sentence);
     log_line(t->log, telling_news(t, &t->telling.heard, h->step == t->total), "heard at step %lld: %s",
              (long long)h->step, sentence);
     json_t *o =

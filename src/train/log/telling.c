@@ -19,7 +19,7 @@
 #define THEN 10.0          /* for ten minutes, */
 #define LATER 30.0         /* and from then on */
 #define NEWS 10.0          /* between two validations, or two results of the listeners, that are told */
-#define FORECAST_AT 10.0   /* steps without a limit of time are measured until then, */
+#define FORECAST_AT 4.0    /* steps without a limit of time are measured until then, */
 #define FORECAST_LATE 25.0 /* or until then, where they are long */
 #define PHASE_EVERY 30.0   /* between two lines of the log that say that steps are made */
 #define COLUMNS 99         /* of a line about steps */
@@ -70,7 +70,7 @@ static void add(char *line, size_t cap, int columns, const char *fmt, ...)
 
 void telling_line(const Trainer *t, char *out, size_t cap, int64_t at, int columns)
 {
-    char time[64];
+    char time[64], wrong[60];
     const double left = telling_seconds_left(t, at), step = step_seconds(t);
     snprintf(out, cap, "step %lld", (long long)at);
     if (!t->measuring)
@@ -81,8 +81,10 @@ void telling_line(const Trainer *t, char *out, size_t cap, int64_t at, int colum
         progress_format_seconds(time, sizeof time, left);
         add(out, cap, columns, "  %s left", time);
     }
-    if (t->heard.voice.words)
-        add(out, cap, columns, "  %.0f %% of the words wrong", 100 * t->heard.voice.share);
+    if (t->heard.voice.words) {
+        judged_words(wrong, sizeof wrong, t->heard.voice.wrong, t->heard.voice.words);
+        add(out, cap, columns, "  %s", wrong);
+    }
     if (t->skipped)
         add(out, cap, columns, "  %lld step%s skipped", (long long)t->skipped, plural((uint64_t)t->skipped));
     if (isfinite(step))
@@ -129,9 +131,9 @@ static void say_words(Trainer *t, double each)
     if (!words)
         return;
     if (t->begins == BEGINS_RESUMED) { /* it is past all that, or knows its own words */
+        judged_words(soon, sizeof soon, best->wrong, best->words);
         if (best->words)
-            log_info(t->log, "  last judged: %.0f %% of the words wrong (step %lld)",
-                     100.0 * (double)best->wrong / (double)best->words, (long long)best->step);
+            log_info(t->log, "  last judged: %s (step %lld)", soon, (long long)best->step);
         return;
     }
     if (t->total - t->first_step < words) {
@@ -146,13 +148,29 @@ static void say_words(Trainer *t, double each)
                  "estimated from the %lld and %lld steps that other voices needed",
                  soon, late, (long long)words, (long long)all);
     else
-        log_info(t->log, "  it should sound like the recordings after about %s (estimated: %lld steps)", soon,
-                 (long long)words);
+        log_info(
+            t->log,
+            "  most words should be right after about %s, the %lld steps that other voices needed; how it "
+            "sounds improves until the end",
+            soon, (long long)words);
+}
+
+/* With three digits that count: 0.5, 97, 1,030. */
+static void times(char *out, size_t cap, double n)
+{
+    const double digits = n >= 1000 ? pow(10, floor(log10(n)) - 2) : 1;
+    const long long whole = llround(n / digits) * (long long)digits;
+    if (n < 1000)
+        snprintf(out, cap, "%.3g", n);
+    else if (whole < 1000000)
+        snprintf(out, cap, "%lld,%03lld", whole / 1000, whole % 1000);
+    else
+        snprintf(out, cap, "%lld,%03lld,%03lld", whole / 1000000, whole / 1000 % 1000, whole % 1000);
 }
 
 void telling_forecast(Trainer *t, double each)
 {
-    char time[64];
+    char time[64], seen[40];
     const int64_t steps = t->total - t->first_step;
     if (t->telling.forecast || !t->log)
         return;
@@ -160,11 +178,12 @@ void telling_forecast(Trainer *t, double each)
     /* Steps that were measured one by one know better than the clock, which has seen the first ones too. */
     const double one = isfinite(step_seconds(t)) ? step_seconds(t) : each;
     const double clips = t->o.train ? t->o.train->count : 0;
-    progress_format_seconds(time, sizeof time,
-                            t->cfg->minutes > 0 ? 60 * t->cfg->minutes : (double)steps * each);
-    log_info(t->log, "a step takes %.*f ms: %lld steps in %s%s, so each clip is seen about %.3g times",
-             one<0.1, one * 1e3, (long long)steps, t->cfg->minutes> 0 ? "" : "about ", time,
-             clips > 0 ? (double)steps * t->o.batch / clips : 0);
+    const int timed = t->cfg->minutes > 0;
+    progress_format_seconds(time, sizeof time, timed ? 60 * t->cfg->minutes : (double)steps * one);
+    times(seen, sizeof seen, clips > 0 ? (double)steps * t->o.batch / clips : 0);
+    log_info(t->log, "a step takes %.*f ms: %lld steps in %s%s, so each clip is seen about %s times%s",
+             one < 0.1, one * 1e3, (long long)steps, timed ? "" : "about ", time, seen,
+             timed ? "" : "; --minutes M trains for M minutes instead");
     if (t->cfg->minutes > 0 && trainer_warmup(t) > 0 && trainer_warmup(t) < t->cfg->warmup_steps)
         log_info(t->log, "  the warm-up takes %lld steps instead of %d", (long long)trainer_warmup(t),
                  t->cfg->warmup_steps);

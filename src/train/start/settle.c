@@ -38,6 +38,22 @@ static int keep_settings(Config *cfg, const Config *then, const char *reason, Er
     return config_follow_others(cfg, then, bound_of(cfg), except + (has_end ? 0 : ENDS), reason, err);
 }
 
+/* A run that has not used up its minutes keeps its last step, so also the minutes that it comes from. */
+static int keep_minutes(Config *cfg, const Checkpoint *v, Err *err)
+{
+    const TrainState *s = &v->content.state;
+    char then[32], reason[160];
+    if (!config_is_given(cfg, "minutes") || cfg->minutes == v->cfg.minutes || v->cfg.minutes <= 0 ||
+        !s->total || s->step >= s->total || !*cfg->from_voice != !*v->cfg.from_voice)
+        return 0;
+    snprintf(then, sizeof then, "%.12g", v->cfg.minutes);
+    snprintf(reason, sizeof reason,
+             "the run is at step %lld of the %lld that these gave it, and ends there; --minutes %.12g counts "
+             "from then on",
+             (long long)s->step, (long long)s->total, cfg->minutes);
+    return config_take(cfg, "minutes", then, reason, err);
+}
+
 /* A run that started with weights is resumed as such. */
 int settings_follow(Config *cfg, const Checkpoint *v, int resumed, Err *err)
 {
@@ -53,6 +69,8 @@ int settings_follow(Config *cfg, const Checkpoint *v, int resumed, Err *err)
     int rc = config_follow(cfg, &v->cfg, bound_of(cfg), reason, err);
     if (!rc && resumed && !config_is_given(cfg, "init_from") && config_begins_with(&v->cfg))
         rc = config_take(cfg, "init_from", v->cfg.init_from, reason, err);
+    if (!rc && resumed)
+        rc = keep_minutes(cfg, v, err);
     if (!rc && resumed)
         rc = keep_settings(cfg, &v->cfg, reason, err);
     return rc;
@@ -125,6 +143,13 @@ int settle_start(Settled *s, Config *cfg, Ranks *ranks, Err *err)
 }
 
 /* ---- the base ---- */
+
+/* Why it is less than the recordings last. */
+static const char *counted(const Config *cfg)
+{
+    return cfg->network == NETWORK_VOCODER ? " (in whole segments, without validation)"
+                                           : " (without silence at the ends and validation)";
+}
 
 static double minutes_of(const Config *cfg, const Corpus *train)
 {
@@ -206,18 +231,18 @@ static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log
     int rc = 0;
     if (misfit(why, sizeof why, &v, cfg, train)) {
         log_info(log,
-                 "with %.1f minutes of speech the run would start with the base %.*s, but %s: it starts from "
-                 "scratch",
-                 minutes, length, name, why);
+                 "with %.1f minutes of speech%s the run would start with the base %.*s, but %s: it starts "
+                 "from scratch",
+                 minutes, counted(cfg), length, name, why);
     } else {
         snprintf(why, sizeof why, "%.1f minutes of speech", minutes);
         rc = config_take(cfg, "init_from", path, why, err);
         if (!rc)
             rc = settings_follow(cfg, &v, 0, err);
         log_info(log,
-                 "%.1f minutes of speech are little: the run starts with the base %.*s and takes the sizes "
+                 "%.1f minutes of speech%s are little: the run starts with the base %.*s and takes the sizes "
                  "of its network; --init-from none starts from scratch",
-                 minutes, length, name);
+                 minutes, counted(cfg), length, name);
     }
     checkpoint_close(&v);
     return rc;
@@ -235,8 +260,8 @@ static int enlarge_vocoder(Config *cfg, double minutes, Log *log, Err *err)
             return 0;
     if (minutes < SETTLE_LITTLE_MINUTES)
         log_info(log,
-                 "%.1f minutes of speech are little: a GPU learns a large vocoder from them, from scratch",
-                 minutes);
+                 "%.1f minutes of speech%s are little: a GPU learns a large vocoder from them, from scratch",
+                 minutes, counted(cfg));
     return config_take(cfg, "vocoder_size", "large", "the vocoder is trained on a GPU", err);
 }
 
