@@ -402,6 +402,15 @@ static void languages_can_be_asked_for(void **state)
     assert_int_equal(status_of("{\"input\":\"old hill\",\"language\":\"en-us\"}"), 200);
     assert_int_equal(status_of("{\"input\":\"old hill\",\"language\":\"fr\",\"force_language\":true}"), 200);
     Reply r;
+    static const char german[] = "Nahe bei dem Schlosse lag ein dunkler Wald, und darin war ein Brunnen.";
+    char json[300];
+    snprintf(json, sizeof json, "{\"input\":\"%s\"}", german);
+    post_json(&r, port(), json);
+    o = reply_object(&r, 400);
+    assert_string_equal(text_at(json_object_get(o, "error"), "code"), "language_not_learned");
+    json_decref(o);
+    snprintf(json, sizeof json, "{\"input\":\"%s\",\"force_language\":true}", german);
+    assert_int_equal(status_of(json), 200);
     ask(&r, port(), "GET", "/v1/audio/speech?input=old&language=fr", NULL, NULL, 0);
     assert_int_equal(r.status, 400);
     reply_free(&r);
