@@ -7,7 +7,7 @@
 #   BASE_LANGUAGES  the language of each corpus, with commas (en for all)
 #   BASE_OUT        the file to make (build/base/base.safetensors); all else is beside it, in training/
 #   BASE_SIZE       nano or tiny (nano); BASE_VOCODER: nano, small or large (nano)
-#   BASE_MINUTES    of training, of each of the two networks (10 with a GPU, 60 without)
+#   BASE_MINUTES    of training, of each of the two networks (10 with a GPU, 60 without; 0: BASE_OPTIONS say how long)
 #   BASE_VOICES     voices of flite (slt,rms,awb,kal16: the English ones of 16 kHz; kal has 8), which take the lines in turn
 #   BASE_TEXT       folder of metadata.csv whose last column is what flite speaks (../shared/data/ljspeech-text, else sentences of demo_text.sh)
 #   BASE_LINES      how many of its lines, spread over the text: all, or a number (all with a GPU, 2000 without)
@@ -117,9 +117,9 @@ stage_corpus() {
 # The sound settings are the program's defaults, so that people's corpora fit the base.
 stage_train() {
     [ -f "$corpus/metadata.csv" ] || fail 3 "there is no corpus in $corpus; run tools/base.sh corpus"
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2046,SC2086
     "$myxtts" train --network both --data-path "$corpus" --checkpoint-dir "$run" --model-size "$size" --vocoder-size "$vocoder" \
-        --minutes "$minutes" --init-from none ${BASE_OPTIONS:-}
+        $([ "$minutes" = 0 ] || echo --minutes "$minutes") --init-from none ${BASE_OPTIONS:-}
 }
 
 stage_export() {

@@ -590,7 +590,7 @@ static void waiting_has_an_end(void **state)
 {
     ServeRun s;
     Reply r;
-    serve_start(&s, ARGS("--checkpoint", lab.run, "--vocoder", "griffin_lim", "--iterations", "3000",
+    serve_start(&s, ARGS("--checkpoint", lab.run, "--vocoder", "griffin_lim", "--iterations", "10000",
                          "--request-timeout", "0.1"));
     post_json(&r, s.port, "{\"input\":\"green hill old hill green stone\"}");
     assert_non_null(reply_header(&r, "Retry-After"));
