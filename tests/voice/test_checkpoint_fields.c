@@ -105,32 +105,29 @@ static void every_byte_of_the_state_has_a_row(void **state)
 /* The file has had these bytes since before there was a table; the batch was added at the end. */
 static void the_layout_is_that_of_before(void **state)
 {
-    CheckpointContent c = {
-        .state = {
-            .step = 1,
-            .data = {.epoch = 2, .index = 3, .seed = 4},
-            .choice =
-                {.best = {.step = 5,
-                          .loss = 0.5,
-                          .ear = {0.9, 0.7, 0.95, 0.99},
-                          .words = 11,
-                          .wrong = 12,
-                          .their_words = 15,
-                          .their_wrong = 16},
-                 .stale = 6,
-                 .peak = 0.85,
-                 .level = 0.8,
-                 .lowest_step = 13,
-                 .lowest_loss = 0.25,
-                 .floor = 0.375},
-            .total = 7,
-            .schedule_from = 8,
-            .batch = 9,
-            .critic_step = 10,
-            .warmup = 14,
-            .copies = {0.3, 0.2},
-            .manner = {.pace = 1.02, .spread = 1.1, .sharpness = 0.2},
-            .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
+    CheckpointContent c = {.state = {.step = 1,
+                                     .data = {.epoch = 2, .index = 3, .seed = 4},
+                                     .choice = {.best = {.step = 5,
+                                                         .loss = 0.5,
+                                                         .ear = {0.9, 0.7, 0.95, 0.99},
+                                                         .words = 11,
+                                                         .wrong = 12,
+                                                         .their_words = 15,
+                                                         .their_wrong = 16},
+                                                .stale = 6,
+                                                .peak = 0.85,
+                                                .level = 0.8,
+                                                .lowest_step = 13,
+                                                .lowest_loss = 0.25,
+                                                .floor = 0.375},
+                                     .total = 7,
+                                     .schedule_from = 8,
+                                     .batch = 9,
+                                     .critic_step = 10,
+                                     .warmup = 14,
+                                     .copies = {0.3, 0.2},
+                                     .manner = {.pace = 1.02, .spread = 1.1, .sharpness = 0.2},
+                                     .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
     /* The last nine were added. */
     const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25, 0.375}; /* all but the first were */
