@@ -121,13 +121,17 @@ def download(p, kind):
     p.focus("download")
     b.enter()
     p.status_has(f"{kind} is ready", 30, "download-status")
+    data = b""
     for _ in range(100):
         new = [n for n in set(os.listdir(b.folder)) - before if n.endswith("." + kind)]
+        was = data
         if new:
             with open(os.path.join(b.folder, new[0]), "rb") as f:
-                return f.read()
+                data = f.read()
+        if data and data == was:  # the browser has written all of it
+            break
         b.pump(0.1)
-    return b""
+    return data
 
 
 def downloads(p):
