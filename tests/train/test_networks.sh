@@ -55,7 +55,7 @@ verdict a_folder_keeps_its_network $?
 
 # What is unfinished is finished before the same command gives both more minutes.
 timed="${small% --quiet}"
-timed="${timed/--max-steps 3/} --minutes 0.02"
+timed="${timed/--max-steps 3/} --minutes 0.02 --learning-rate 1e-5 --max-loss-spike-threshold 1000"
 both() { # name, more settings; beside the voice: what --network both says and prints
     # shellcheck disable=SC2086
     "$bin" train --network "$1" --data-path "$dir/data" --checkpoint-dir "$dir/timed$3" $timed $2 >"$dir/said" 2>"$dir/log"
