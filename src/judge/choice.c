@@ -128,12 +128,14 @@ WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const W
 
 /* --- in words --- */
 
-void judged_words(char *out, size_t cap, int64_t wrong, int64_t words)
+int judged_words(char *out, size_t cap, int64_t wrong, int64_t words)
 {
-    if (words < COUNTED)
+    const int counted = words < COUNTED;
+    if (counted)
         snprintf(out, cap, "%lld of %lld words wrong", (long long)wrong, (long long)words);
     else
         snprintf(out, cap, "%.0f %% of the words wrong", 100 * (double)wrong / (double)words);
+    return counted;
 }
 
 void judged_why(const Judged *j, int has_ear, char *out, size_t cap)

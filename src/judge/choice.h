@@ -21,8 +21,9 @@ typedef struct Judged {
     int64_t their_words, their_wrong; /* the same of their recordings; 0: not known */
 } Judged;
 
-/* "28 % of the words wrong", or "9 of 32 words wrong" where one word is a point or more. */
-void judged_words(char *out, size_t cap, int64_t wrong, int64_t words);
+/* "28 % of the words wrong", or "9 of 32 words wrong" where one word is a point or more: 1, they were
+ * counted. */
+int judged_words(char *out, size_t cap, int64_t wrong, int64_t words);
 
 /* The course of a run. */
 typedef struct Choice {

@@ -433,8 +433,7 @@ void heard_words(const Heard *h, char *out, size_t cap)
 {
     const WordScore *ours = &h->voice, *theirs = &h->recordings;
     char wrong[60];
-    judged_words(wrong, sizeof wrong, ours->wrong, ours->words);
-    const int counted = strchr(wrong, '%') == NULL;
+    const int counted = judged_words(wrong, sizeof wrong, ours->wrong, ours->words);
     if (!ours->words)
         heard_sentence(h, out, cap);
     else if (!theirs->words)

@@ -8,8 +8,8 @@
 
 #define FEW_CLIPS 3
 #define FEW_SYMBOLS 3 /* a rarer symbol lasts as long as symbols do on average */
-/* How many clips say as much as the belief that lengths are right: voices are off by about 6 %, a clip by 10
- * % of its recording's length and by 4 % of what is usual. */
+/* How many clips say as much as the belief that lengths are right. Of one person's voice, which was 6 % off,
+ * a clip told it within a tenth by its recording's length, within 4 % by what is usual. */
 #define DOUBT 2.0
 #define DOUBT_USUAL 0.5
 #define MOST_PACE 1.25  /* and as much less */
