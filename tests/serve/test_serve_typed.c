@@ -339,6 +339,29 @@ static void many_write_at_once(void **state)
 
 /* ---- errors ---- */
 
+/* Without a sentence, without anything but blanks, and without an end to its first part. */
+static void refuse_endless_texts(void)
+{
+    int fd = type_open(server.port, "", NULL);
+    for (int i = 0; i < 300; i++)
+        type_text(fd, "old hill ");
+    expect_refusal(fd, 400, "input", "2000 characters");
+    fd = type_open(server.port, "", NULL);
+    for (int i = 0; i < 3000; i++)
+        type_text(fd, "\n");
+    expect_refusal(fd, 400, "input", "2000 characters");
+    char *large = calloc(1, 60000);
+    memset(large, 'a', 60000);
+    fd = type_open(server.port, "", NULL);
+    type_bytes(fd, large, 60000);
+    Reply r;
+    read_reply(fd, &r);
+    assert_true(r.status == 413 || r.status == 400); /* bytes of a body, or characters of its first part */
+    reply_free(&r);
+    close(fd);
+    free(large);
+}
+
 static void what_is_wrong_is_said_before_any_sound(void **state)
 {
     static const struct {
@@ -371,25 +394,8 @@ static void what_is_wrong_is_said_before_any_sound(void **state)
     int fd = type_open(server.port, "", NULL);
     type_bytes(fd, "old\0hill", 8);
     expect_refusal(fd, 400, "input", "NUL");
-    /* Endless: without a sentence, and without anything but blanks. */
-    fd = type_open(server.port, "", NULL);
-    for (int i = 0; i < 300; i++)
-        type_text(fd, "old hill ");
-    expect_refusal(fd, 400, "input", "2000 characters");
-    fd = type_open(server.port, "", NULL);
-    for (int i = 0; i < 3000; i++)
-        type_text(fd, "\n");
-    expect_refusal(fd, 400, "input", "2000 characters");
-    char *large = calloc(1, 60000);
-    memset(large, 'a', 60000);
-    fd = type_open(server.port, "", NULL);
-    type_bytes(fd, large, 60000);
+    refuse_endless_texts();
     Reply r;
-    read_reply(fd, &r);
-    assert_true(r.status == 413 || r.status == 400); /* bytes of a body, or characters of its first part */
-    reply_free(&r);
-    close(fd);
-    free(large);
     ask(&r, server.port, "POST", "/v1/audio/speech", "Content-Type: text/html\r\n", "a", 1);
     json_t *o = reply_object(&r, 415);
     assert_non_null(
