@@ -136,9 +136,8 @@ EXACT int64_t mel_cuda_reflect(int64_t i, int64_t n)
  * Samples: anything with `float at(int64_t i)` for i in 0 .. n - 1, `int64_t n`, and `const float
  * *direct(first, count)`, which is NULL or the samples as they lie in memory. */
 
-/* The samples under the window, and the first pass over them: butterflies lane and lane + 32, points p, p +
- * 64,
- * ... */
+/* The samples under the window, and the first pass over them: butterflies lane and lane + 32, of the points
+ * p, p + 64, ... */
 template <typename Samples>
 EXACT void mel_fast_first(const MelCuda &m, double2 *z, const Samples &x, int64_t frame, int lane)
 {

@@ -44,9 +44,8 @@ _Static_assert(PACK_DEPTH *(PACK_COLUMNS + PACK_ROWS) <= PRODUCT_ROOM, "the room
 
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 
-/* Four numbers, and the shuffles that turn four by four of them; GCC 11 has no __builtin_shufflevector, clang
- * no
- * __builtin_shuffle. */
+/* Four numbers, and the shuffles that turn four by four of them. GCC 11 has no __builtin_shufflevector, and
+ * clang has no __builtin_shuffle. */
 typedef REAL Four __attribute__((vector_size(4 * sizeof(REAL))));
 #ifdef __clang__
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
