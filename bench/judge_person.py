@@ -238,9 +238,10 @@ class Resemblyzer:
             part.load_state_dict({k[len(name):]: v for k, v in weights.items() if k.startswith(name)})
 
     def __call__(self, path):
-        """The network and the parts of 1.6 s are Resemblyzer's; pauses are found by their energy, for which it asks another package."""
+        """The network, the parts of 1.6 s and the level of -30 dBFS are Resemblyzer's; but it makes quiet clips louder and leaves loud ones as they are.
+        Pauses are found by their energy, for which it asks another package."""
         x = resample(*read_sound(path), RATE)
-        x = x * max(1, 10 ** -1.5 / max(float(np.sqrt((x ** 2).mean())), 1e-9))
+        x = x * (10 ** -1.5 / max(float(np.sqrt((x ** 2).mean())), 1e-9))
         size = RATE * 30 // 1000
         x = x[:len(x) // size * size].reshape(-1, size)
         level = (x.astype(np.float64) ** 2).mean(1)

@@ -94,15 +94,10 @@ def features(files, measure):
 
 def embed_some(paths):
     import torch
+    from judge_person import Resemblyzer
     torch.set_num_threads(1)
-    try:
-        from resemblyzer import VoiceEncoder, preprocess_wav
-        encoder = VoiceEncoder("cpu", verbose=False)
-        return [encoder.embed_utterance(preprocess_wav(p)) for p in paths]
-    except ImportError:  # what it finds pauses with does not go with every Python
-        from judge_person import Resemblyzer
-        encoder = Resemblyzer()
-        return [encoder(p)["embedding"] for p in paths]
+    encoder = Resemblyzer()
+    return [encoder(p)["embedding"] for p in paths]
 
 
 def embed_all(paths):
