@@ -53,7 +53,7 @@ typedef struct Config {
     double dropout;
     NetworkKind network;
     VocoderSize vocoder_size;
-    int vocoder_dim, vocoder_layers;
+    int vocoder_dim, vocoder_layers, vocoder_critic_dim;
     int sample_rate, n_fft, win_length, hop_length, n_mels; /* Hz, samples, samples, samples, bands */
     double mel_fmin, mel_fmax;                              /* Hz */
 

@@ -194,6 +194,11 @@ const Option option_table[] = {
          "On a GPU large, unless it is set."),
     INT(M, vocoder_dim, "256", 16, 8192, "Width of the vocoder.", VOCODER_ONLY),
     INT(M, vocoder_layers, "8", 1, 64, "Blocks of the vocoder.", VOCODER_ONLY),
+    INT(M, vocoder_critic_dim, "0", 0, 2048,
+         "Width of the vocoder's critics: networks that are trained along with it to tell its sound from "
+         "recordings, and so teach it to sound like them. They are not part of the finished vocoder. On a GPU "
+         "half of vocoder_dim, unless it is set. 0: none.",
+         VOCODER_ONLY),
 
     /* model: the features it sees */
     INT(M, sample_rate, "22050", 4000, 192000,
@@ -399,13 +404,12 @@ const Option option_table[] = {
          LOSS),
     FLOAT(T, critic_from, "0.3", 0, 1,
          "Share of the run after which the critics take part; until then the voice learns to pronounce "
-         "words."),
+         "words, and the vocoder what a sound is."),
     FLOAT(T, critic_loss_weight, "0.1", 0.001, 1000,
          "Weight of the critics' own loss. AdamW is indifferent to it, the clipping of gradients is not."),
-    FLOAT(T, adversarial_loss_weight, "0.2", 0, 1000,
-         "Weight of the loss from the critics' scores."),
+    FLOAT(T, adversarial_loss_weight, "0.2", 0, 1000, "Weight of the loss from the critics' scores."),
     FLOAT(T, feature_loss_weight, "1", 0, 1000,
-         "Weight of the loss from the critics' layers: the voice's mels should activate them as the "
+         "Weight of the loss from the critics' layers: what the network makes should activate them as the "
          "recordings do."),
     FLOAT(T, spectral_loss_weight, "1", 0.001, 1000,
          "Weight of the vocoder's loss between the spectra of its sound and those of the recording.", LOSS),
@@ -466,6 +470,8 @@ static const Preset presets[] = {
     {"beta2", "network", {NULL, "0.95"}},
     {"gradient_clip_norm", "network", {NULL, "20"}},
     {"warmup_steps", "network", {NULL, "0"}},
+    {"adversarial_loss_weight", "network", {NULL, "0.1"}},
+    {"feature_loss_weight", "network", {NULL, "0.4"}},
     {"vocoder_dim", "vocoder_size", {"128", "256", "512"}},
     {"vocoder_layers", "vocoder_size", {"6", "8", "8"}},
     {"text_encoder_dim", "model_size", {"128", "256", "384", "512", "640", "768"}},

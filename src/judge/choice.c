@@ -12,8 +12,9 @@
 #define DIVERGED 2.0  /* times the lowest loss of validation: such weights are not looked at */
 #define SHORTEST 0.5  /* of the recordings' length; what is shorter, or longer than LONGEST, is babble */
 #define LONGEST 2.0
-#define STILL 0.1        /* movement beside the recordings'; with less no sound follows another */
-#define LEARNING 0.8     /* of the lowest loss until then: a best that is so far behind was still learning */
+#define STILL 0.1    /* movement beside the recordings'; with less no sound follows another */
+#define LEARNING 0.8 /* of the lowest loss until then: a best that is so far behind was still learning */
+#define FAR 1.1      /* of the lowest loss of a vocoder that critics teach; within it the newest is best */
 #define WORSE_WORDS 0.05 /* share of the words; less is not clearly worse */
 #define CHANCE 2.0       /* standard errors */
 /* In words: as well as the recordings, most, few; shares that are wrong, the first two beside theirs. */
@@ -53,8 +54,11 @@ static int validate_speech(Choice *c, const Judged *j, double tie, double min_de
 /* By the loss, where nothing can be heard. */
 static int validate_loss(Choice *c, const Judged *j, double min_delta)
 {
-    const int first = !c->best.step;
-    const int better = first || (!has_spoken(&c->best) && j->loss < c->best.loss);
+    const int first = !c->best.step || j->taught > c->best.taught;
+    const int better =
+        first || (j->taught ? j->loss <= FAR * c->level : !has_spoken(&c->best) && j->loss < c->best.loss);
+    if (j->taught)
+        c->level = first ? j->loss : fmin(c->level, j->loss);
     const int much = better && (first || j->loss < c->best.loss - min_delta);
     c->stale = much ? 0 : c->stale + 1;
     return better;
@@ -152,6 +156,9 @@ void judged_why(const Judged *j, int has_ear, char *out, size_t cap)
     }
     if (has_spoken(j))
         snprintf(out, cap, "step %lld: closest to the recordings (%s)%s", (long long)j->step, figures, words);
+    else if (j->taught)
+        snprintf(out, cap, "step %lld: the newest that the critics have taught (validation loss %.4f)",
+                 (long long)j->step, j->loss);
     else
         snprintf(out, cap, "step %lld: lowest validation loss (%.4f)%s", (long long)j->step, j->loss,
                  has_ear ? ", before the voice could be judged by ear" : "");

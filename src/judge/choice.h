@@ -1,7 +1,9 @@
 /* choice.h - which checkpoint of a run is the best: the one that a listener would choose. Of voices that
  * speak it is the one closest to the recordings (ear.h); words are a veto, and they may come late. The loss
  * of validation decides only where nothing can be heard: among checkpoints that do not speak yet, and for a
- * vocoder. All of it is arithmetic on what was measured. Threads: any. */
+ * vocoder. What critics teach a vocoder raises its loss and is heard as a gain: of the checkpoints that they
+ * have taught the newest is the best, unless its loss is far from the lowest of these. All of it is
+ * arithmetic on what was measured. Threads: any. */
 #ifndef MYXTTS_CHOICE_H
 #define MYXTTS_CHOICE_H
 
@@ -19,6 +21,7 @@ typedef struct Judged {
     EarFigures ear;                   /* no movement: it does not speak, or was not measured */
     int64_t words, wrong;             /* of the sentences, by a recogniser; words 0: nobody listened */
     int64_t their_words, their_wrong; /* the same of their recordings; 0: not known */
+    int64_t taught;                   /* 1: a vocoder that critics have taught */
 } Judged;
 
 /* "28 % of the words wrong", or "9 of 32 words wrong" where one word is a point or more: 1, they were
@@ -28,9 +31,10 @@ int judged_words(char *out, size_t cap, int64_t wrong, int64_t words);
 /* The course of a run. */
 typedef struct Choice {
     Judged best;
-    double peak;        /* highest score so far; 0: any voice that speaks is better than the best */
-    double level;       /* score of the last validation that improved by much */
-    int64_t stale;      /* validations since then */
+    double peak;   /* highest score so far; 0: any voice that speaks is better than the best */
+    double level;  /* score of the last validation that improved by much; of a vocoder that critics teach,
+                      the lowest loss since they do */
+    int64_t stale; /* validations since then */
     double lowest_loss; /* of validation; INFINITY before the first */
     int64_t lowest_step;
     double floor; /* what it was when the best was judged */

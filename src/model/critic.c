@@ -1,35 +1,54 @@
-/* critic.c - the critics: small networks that learn to tell the voice's mels from recordings, while the voice
- * learns to be taken for one (docs/MODEL.md). One sees all bands, one all bands at half the frame rate, one a
- * quarter of the bands at a time. Each score and each layer is one for every frame, so that a clip says much.
- * They live in training alone. */
+/* critic.c - see critic.h. Of a voice's mel one critic sees all bands, one all bands at half the frame rate,
+ * one a quarter of the bands at a time. Of a vocoder's resolutions each has one that sees all bands, and the
+ * finer ones in frequency one more that sees a quarter at a time. Each score and each layer is one for every
+ * frame, so that a clip says much. */
+#include "model/critic.h"
+
 #include <stdio.h>
 
-#include "model/voice_pass.h"
+#include "base/check.h"
 
 #define WINDOWS \
-    7 /* of the critic that sees a quarter of the bands; half of a window is seen by the next one too */
+    7 /* of a critic that sees a quarter of the bands; half of a window is seen by the next one too */
+#define LEAST_PARTS 40 /* bands of a mel that is also looked at in parts */
 
 /* Channels are rounded up to what matrix units like. */
 static int even_channels(int n) { return (n + 7) / 8 * 8; }
 
-static void views(CriticAt *at, int bands, int dim)
+static CriticAt whole(int bands, int pool, int sight, int dim)
 {
-    const int quarter = bands / 4 > 0 ? bands / 4 : 1;
-    const CriticView all = {1, bands, 1, even_channels(bands)}, slow = {1, bands, 2, even_channels(bands)},
-                     part = {WINDOWS, quarter, 1, even_channels(quarter + WINDOWS)};
-    at[0] = (CriticAt){.view = all, .dim = dim};
-    at[1] = (CriticAt){.view = slow, .dim = dim};
-    /* Seven times the rows: it has to be narrower. */
-    at[2] = (CriticAt){.view = part, .dim = dim / 4 > 8 ? dim / 4 : 8};
+    return (CriticAt){.view = {1, bands, pool, even_channels(bands)}, .sight = sight, .dim = dim};
 }
 
-void critics_list(Model *m)
+/* Seven times the rows: it has to be narrower. */
+static CriticAt in_parts(int bands, int sight, int dim)
+{
+    const int quarter = bands / 4 > 0 ? bands / 4 : 1;
+    return (CriticAt){.view = {WINDOWS, quarter, 1, even_channels(quarter + WINDOWS)},
+                      .sight = sight,
+                      .dim = dim / 4 > 8 ? dim / 4 : 8};
+}
+
+static void views(Model *m, const int *bands, int sights, int dim)
+{
+    for (int i = 0; i < sights; i++)
+        m->critic[m->critics++] = whole(bands[i], 1, i, dim);
+    if (sights == 1)
+        m->critic[m->critics++] = whole(bands[0], 2, 0, dim);
+    for (int i = 0; i < sights; i++)
+        if (sights == 1 || bands[i] >= LEAST_PARTS)
+            m->critic[m->critics++] = in_parts(bands[i], i, dim);
+    ASSERT_CMP(m->critics, <=, CRITICS_MOST);
+}
+
+void critics_list(Model *m, const int *bands, int sights, int dim)
 {
     ParamList *l = &m->params;
     char name[24], layer[16];
-    views(m->at.critic, m->cfg.n_mels, m->cfg.critic_dim);
-    for (int k = 0; k < CRITIC_COUNT; k++) {
-        CriticAt *at = &m->at.critic[k];
+    if (dim)
+        views(m, bands, sights, dim);
+    for (int k = 0; k < m->critics; k++) {
+        CriticAt *at = &m->critic[k];
         snprintf(name, sizeof name, "critic.%d.", k);
         for (int i = 0; i < CRITIC_LAYERS; i++) {
             snprintf(layer, sizeof layer, "conv%d", i + 1);
@@ -40,13 +59,13 @@ void critics_list(Model *m)
     }
 }
 
-void critics_cut(CriticPass *critics, const Model *m, const Ops *ops, Cut *c, int B, int M)
+void critics_cut(CriticPass *critics, const Model *m, const Ops *ops, Cut *c, int B, const int *T)
 {
-    for (int k = 0; k < CRITIC_COUNT; k++) {
-        const CriticAt *at = &m->at.critic[k];
+    for (int k = 0; k < m->critics; k++) {
+        const CriticAt *at = &m->critic[k];
         CriticPass *p = &critics[k];
         p->R = B * at->view.windows;
-        p->V = M / at->view.pool;
+        p->V = T[at->sight] / at->view.pool;
         const uint64_t frames = (uint64_t)p->R * (uint64_t)p->V * ops->real_bytes,
                        wide = 2 * frames * (uint64_t)at->dim;
         p->len = cut_take(c, 2 * (uint64_t)p->R * sizeof *p->len);
@@ -55,7 +74,7 @@ void critics_cut(CriticPass *critics, const Model *m, const Ops *ops, Cut *c, in
             p->a[i] = cut_take(c, wide);
         p->score = cut_take(c, 2 * frames);
         p->dcritic = cut_take(c, 2 * frames);
-        p->dvoice = cut_take(c, frames);
+        p->dmade = cut_take(c, frames);
         p->da[0] = cut_take(c, wide);
         p->da[1] = cut_take(c, wide);
         p->dx = cut_take(c, frames * (uint64_t)at->view.channels);
@@ -63,20 +82,19 @@ void critics_cut(CriticPass *critics, const Model *m, const Ops *ops, Cut *c, in
     }
 }
 
-/* The second half of an array [2 R, V, n]: of the voice. */
-static void *voices(const Model *m, const CriticPass *p, void *of, int n)
+/* The second half of an array [2 R, V, n]: of what was made. */
+static void *made(const Model *m, const CriticPass *p, void *of, int n)
 {
     return (char *)of + (size_t)p->R * (size_t)p->V * (size_t)n * m->c->ops->real_bytes;
 }
 
-/* Scores of recordings and voice in one go. */
-static void score(Model *m, const CriticAt *at, CriticPass *p, const void *out, const ModelInput *in)
+/* Scores of recordings and of what was made in one go. */
+static void score(Model *m, const CriticAt *at, CriticPass *p, const CriticSight *s, int B)
 {
     const Ops *ops = m->c->ops;
-    const int B = in->B, M = in->M, n = m->cfg.n_mels;
-    ops->view_forward(m->c, p->x, p->len, NULL, in->mel, in->mel_length, B, M, n, at->view);
-    ops->view_forward(m->c, voices(m, p, p->x, at->view.channels), p->len + p->R, out, NULL, in->mel_length,
-                      B, M, n, at->view);
+    ops->view_forward(m->c, p->x, p->len, s->recorded, s->recorded_mel, s->len, B, s->T, s->bands, at->view);
+    ops->view_forward(m->c, made(m, p, p->x, at->view.channels), p->len + p->R, s->made, NULL, s->len, B,
+                      s->T, s->bands, at->view);
     for (int i = 0; i < CRITIC_LAYERS; i++)
         conv_forward(m, &at->conv[i], CRITIC_KERNEL, p->a[i], i ? p->a[i - 1] : p->x, p->len, 2 * p->R, p->V,
                      ACT_RELU);
@@ -84,18 +102,18 @@ static void score(Model *m, const CriticAt *at, CriticPass *p, const void *out, 
 }
 
 /* Down to the mel, from the scores and from every layer; the critic itself learns nothing by this. */
-static void teach_voice(Model *m, const CriticAt *at, CriticPass *p, void *value, void *dmel,
-                        const ModelInput *in, float weight)
+static void teach_network(Model *m, const CriticAt *at, CriticPass *p, void *value, const CriticSight *s,
+                          int B, float weight)
 {
     const Ops *ops = m->c->ops;
     const int R = p->R, V = p->V, C = at->dim;
     const int32_t *len = p->len + R;
     void *d = p->da[0], *next = p->da[1];
     /* A product of a single column makes the gradient of its weights on the way, wanted or not. */
-    ops->linear_backward(m->c, d, p->nowhere, NULL, p->dvoice, NULL, voices(m, p, p->a[CRITIC_LAYERS - 1], C),
+    ops->linear_backward(m->c, d, p->nowhere, NULL, p->dmade, NULL, made(m, p, p->a[CRITIC_LAYERS - 1], C),
                          weight_at(m, at->score.w), (int64_t)R * V, 1, C, ACT_NONE, 0);
     for (int i = CRITIC_LAYERS - 1; i >= 0; i--) {
-        void *a = voices(m, p, p->a[i], C), *from = voices(m, p, i ? p->a[i - 1] : p->x, at->conv[i].in);
+        void *a = made(m, p, p->a[i], C), *from = made(m, p, i ? p->a[i - 1] : p->x, at->conv[i].in);
         ops->feature_loss(m->c, value, d, a, p->a[i], len, R, V, C, weight / (float)(CRITIC_LAYERS * C));
         ops->conv_backward(m->c, i ? next : p->dx, NULL, NULL, d, a, from, NULL, weight_at(m, at->conv[i].w),
                            len, R, V, at->conv[i].in, C, CRITIC_KERNEL, ACT_RELU);
@@ -103,7 +121,7 @@ static void teach_voice(Model *m, const CriticAt *at, CriticPass *p, void *value
         d = next;
         next = free_again;
     }
-    ops->view_backward(m->c, dmel, p->dx, in->mel_length, in->B, in->M, m->cfg.n_mels, at->view);
+    ops->view_backward(m->c, s->dmade, p->dx, s->len, B, s->T, s->bands, at->view);
 }
 
 /* Its own gradients, from both halves. */
@@ -122,22 +140,28 @@ static void teach_critic(Model *m, const CriticAt *at, CriticPass *p)
     }
 }
 
-void critics_learn(Model *m, CriticPass *critics, void *sums, void *dmel, const void *out,
-                   const ModelInput *in)
+void critics_learn(Model *m, CriticPass *critics, void *sums, const CriticSight *sights, int B, int M)
 {
     const Config *cfg = &m->cfg;
     model_mark(m, "critics", -1, 0);
-    for (int k = 0; k < CRITIC_COUNT; k++) {
-        const CriticAt *at = &m->at.critic[k];
+    for (int k = 0; k < m->critics; k++) {
+        const CriticAt *at = &m->critic[k];
+        const CriticSight *s = &sights[at->sight];
         CriticPass *p = &critics[k];
-        /* Every critic has the same weight, however many scores it gives a frame. */
-        const float each = (float)at->view.pool / (float)(at->view.windows * CRITIC_COUNT);
-        score(m, at, p, out, in);
-        m->c->ops->critic_loss(m->c, term_at(m, sums, TERM_CRITIC), p->dcritic, p->dvoice, p->score, p->len,
+        /* Every critic has the same weight, however many scores it gives for a frame of the batch. */
+        const float each = (float)((double)M / ((double)p->V * at->view.windows * m->critics));
+        score(m, at, p, s, B);
+        m->c->ops->critic_loss(m->c, term_at(m, sums, TERM_CRITIC), p->dcritic, p->dmade, p->score, p->len,
                                p->R, p->V, each * (float)loss_term_weight(TERM_CRITIC, cfg),
                                each * (float)loss_term_weight(TERM_ADVERSARIAL, cfg));
-        teach_voice(m, at, p, term_at(m, sums, TERM_FEATURES), dmel, in,
-                    each * (float)loss_term_weight(TERM_FEATURES, cfg));
+        teach_network(m, at, p, term_at(m, sums, TERM_FEATURES), s, B,
+                      each * (float)loss_term_weight(TERM_FEATURES, cfg));
         teach_critic(m, at, p);
     }
+}
+
+void critics_final(Model *m, int side)
+{
+    if (m->critics)
+        model_final(m, m->critic[0].conv[0].w, m->critic[m->critics - 1].score.b, side);
 }

@@ -31,7 +31,7 @@ int loss_term_is_of(LossTerm t, NetworkKind network)
 #define OWNER(term, name, weight, network) [term] = network,
     static const NetworkKind owners[TERM_COUNT] = {LOSS_TERMS(OWNER)};
 #undef OWNER
-    return owners[t] == network;
+    return owners[t] == network || owners[t] == NETWORK_BOTH;
 }
 
 int loss_term_counts(LossTerm t) { return t != TERM_CRITIC && t != TERM_ADVERSARIAL && t != TERM_FEATURES; }

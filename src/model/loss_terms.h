@@ -10,9 +10,9 @@
     X(TERM_DURATION, "duration", duration_loss_weight, NETWORK_VOICE) \
     X(TERM_PITCH, "pitch", pitch_loss_weight, NETWORK_VOICE) \
     X(TERM_ENERGY, "energy", energy_loss_weight, NETWORK_VOICE) \
-    X(TERM_CRITIC, "critic", critic_loss_weight, NETWORK_VOICE) \
-    X(TERM_ADVERSARIAL, "adversarial", adversarial_loss_weight, NETWORK_VOICE) \
-    X(TERM_FEATURES, "features", feature_loss_weight, NETWORK_VOICE) \
+    X(TERM_CRITIC, "critic", critic_loss_weight, NETWORK_BOTH) \
+    X(TERM_ADVERSARIAL, "adversarial", adversarial_loss_weight, NETWORK_BOTH) \
+    X(TERM_FEATURES, "features", feature_loss_weight, NETWORK_BOTH) \
     X(TERM_SPECTRAL, "spectral", spectral_loss_weight, NETWORK_VOCODER)
 
 #endif

@@ -28,7 +28,7 @@
 #define VOCODER_KERNEL 7
 #define CRITIC_KERNEL 5
 #define CRITIC_LAYERS 3
-#define CRITIC_COUNT 3
+#define CRITICS_MOST 7 /* of a network */
 /* A vocoder's input is the log mel, shifted and scaled to about mean 0 and deviation 1 for speech. These are
  * constants instead of the corpus' statistics, so that a vocoder serves every voice with the same mel. */
 #define VOCODER_MEL_MEAN (-5)
@@ -59,10 +59,11 @@ typedef struct StackAt {
     NormAt norm;
 } StackAt;
 
-/* A critic: convolutions over its view of a mel, and a score of every frame. */
+/* A critic: convolutions over its view of a mel, and a score of every frame. sight: which of the mels that
+ * the network shows it sees; a voice shows one, a vocoder one for each resolution of its loss. */
 typedef struct CriticAt {
     CriticView view;
-    int dim;
+    int sight, dim;
     LinearAt conv[CRITIC_LAYERS], score;
 } CriticAt;
 
@@ -76,7 +77,6 @@ typedef struct ModelAt {
     NormAt norm1, norm2;
     int64_t pitch, energy; /* what pitch and energy add to a symbol */
     LinearAt lift, mel;
-    CriticAt critic[CRITIC_COUNT]; /* where critic_dim is not 0 */
 } ModelAt;
 
 /* A block of the vocoder. */
@@ -119,11 +119,13 @@ typedef struct Model {
     const struct Network *network;
     int symbols;
     int languages; /* that it tells apart; 0: it has no input for them */
-    int use_voice, use_style, use_critics;
+    int use_voice, use_style;
     int critics_speak; /* the losses of critics count; set between steps, by the trainer */
     ParamList params;
     ModelAt at;
     VocoderAt vocoder;
+    CriticAt critic[CRITICS_MOST];
+    int critics;     /* 0: there are none */
     void *constants; /* of the network, on the host */
     OpsContext *c;
     /* flat memory on the device, [params.size] each */

@@ -48,6 +48,10 @@ static int list(Model *m, Err *err)
     }
     at->norm_out = norm_list(l, "vocoder.", "norm_out", C);
     at->head = linear(l, "vocoder.", "head", bins, C, bins, C, -1);
+    int bands[VOCODER_LOSSES];
+    for (int i = 0; i < VOCODER_LOSSES; i++)
+        bands[i] = vocoder_band_count(m, i);
+    critics_list(m, bands, VOCODER_LOSSES, cfg->vocoder_critic_dim);
     return 0;
 }
 

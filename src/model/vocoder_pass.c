@@ -8,6 +8,10 @@ static VocoderPass *vocoder_of(Pass *r) { return (VocoderPass *)(void *)r; }
 
 static const Dropout no_dropout = {0, 0};
 
+/* What critics see: log bands of speech at about mean 0 and deviation 1. */
+#define SEEN_SHIFT 3.0f
+#define SEEN_SCALE (1 / 3.0f)
+
 static int rows_of(const VocoderPass *r) { return r->pass.in.B * r->pass.in.M; }
 static int samples_of(const VocoderPass *r) { return (r->pass.in.M - 1) * r->pass.m->cfg.hop_length; }
 
@@ -21,6 +25,26 @@ static uint64_t wide_step(const VocoderPass *r, const Ops *ops)
 static uint64_t row_step(const VocoderPass *r, const Ops *ops)
 {
     return round_up((uint64_t)rows_of(r) * ops->acc_bytes, CUT_ALIGN);
+}
+
+/* Frames of resolution i. */
+static int seen_frames(const VocoderPass *r, int i) { return samples_of(r) / vocoder_hop(r->pass.m, i) + 1; }
+
+static void seen_cut(VocoderPass *r, const Ops *ops, Cut *c)
+{
+    const Model *m = r->pass.m;
+    const int B = r->pass.in.B;
+    int T[VOCODER_LOSSES];
+    for (int i = 0; i < VOCODER_LOSSES; i++) {
+        T[i] = seen_frames(r, i);
+        const uint64_t bytes =
+            (uint64_t)B * (uint64_t)T[i] * (uint64_t)vocoder_band_count(m, i) * ops->real_bytes;
+        r->seen[i].len = cut_take(c, (uint64_t)B * sizeof *r->seen[i].len);
+        r->seen[i].ours = cut_take(c, bytes);
+        r->seen[i].theirs = cut_take(c, bytes);
+        r->seen[i].dours = cut_take(c, bytes);
+    }
+    critics_cut(r->critic, m, ops, c, B, T);
 }
 
 void vocoder_pass_cut(Pass *p, const Ops *ops, Cut *c)
@@ -65,6 +89,8 @@ void vocoder_pass_cut(Pass *p, const Ops *ops, Cut *c)
     b->dn = cut_take(c, grads * wide);
     b->dd = cut_take(c, grads * wide);
     b->dh = cut_take(c, grads * VOCODER_WIDEN * wide);
+    if (m->critics)
+        seen_cut(r, ops, c);
 }
 
 static void *further(void *p, uint64_t bytes) { return p ? (char *)p + bytes : NULL; }
@@ -154,6 +180,31 @@ void vocoder_pass_forward(Pass *p, int training)
 
 /* ---- losses ---- */
 
+/* The critics see the logarithms of all bands, shifted and scaled like the vocoder's own mel; what they teach
+ * goes back to the sound through the transforms of the loss. */
+static void ask_critics(VocoderPass *r, void *sums, SoundScale *scales)
+{
+    Model *m = r->pass.m;
+    const Ops *ops = m->c->ops;
+    const ModelInput *in = &r->pass.in;
+    CriticSight sights[VOCODER_LOSSES];
+    for (int i = 0; i < VOCODER_LOSSES; i++) {
+        const int T = seen_frames(r, i), bands = scales[i].bands.count;
+        ops->sound_bands(m->c, r->seen[i].ours, r->seen[i].theirs, r->seen[i].len, r->wave, in->samples,
+                         in->mel_length, &scales[i], in->B, samples_of(r), SEEN_SHIFT, SEEN_SCALE);
+        ops->fill_zero(m->c, r->seen[i].dours, (size_t)in->B * (size_t)T * (size_t)bands * ops->real_bytes);
+        sights[i] = (CriticSight){.T = T,
+                                  .bands = bands,
+                                  .len = r->seen[i].len,
+                                  .made = r->seen[i].ours,
+                                  .recorded = r->seen[i].theirs,
+                                  .dmade = r->seen[i].dours};
+        scales[i].dbands = r->seen[i].dours;
+        scales[i].dbands_scale = SEEN_SCALE;
+    }
+    critics_learn(m, r->critic, sums, sights, in->B, in->M);
+}
+
 /* The mean over resolutions of the mean over frames and bands, for every row. It counts as often as the row
  * has frames of its mel, since the sums of a step are divided by those. */
 void vocoder_pass_losses(Pass *p, void *sums)
@@ -167,11 +218,13 @@ void vocoder_pass_losses(Pass *p, void *sums)
     ops->length_groups(m->c, r->unused_len, term_at(m, sums, SUM_FRAMES), in->mel_length, in->B, 1);
     SoundScale scales[VOCODER_LOSSES];
     for (int i = 0; i < VOCODER_LOSSES; i++) {
-        scales[i] = (SoundScale){vocoder_loss_frames(m, ops, i), vocoder_bands(m, i), 0};
+        scales[i] = (SoundScale){.frames = vocoder_loss_frames(m, ops, i), .bands = vocoder_bands(m, i)};
         const double count =
             (double)VOCODER_LOSSES * (samples / scales[i].frames.hop + 1) * scales[i].bands.count;
         scales[i].weight = (float)(loss_term_weight(TERM_SPECTRAL, &m->cfg) * in->M / count);
     }
+    if (m->critics && m->critics_speak && p->learning)
+        ask_critics(r, sums, scales);
     ops->spectral_loss(m->c, term_at(m, sums, TERM_SPECTRAL), r->dwave, r->wave, in->samples, in->mel_length,
                        scales, VOCODER_LOSSES, in->B, samples);
 }
@@ -289,6 +342,8 @@ void vocoder_pass_backward(Pass *p)
     const int64_t rows = rows_of(r);
     const int layers = m->cfg.vocoder_layers;
     const Linears head = linears_of(m, &at->head, 1, r->dspectrum, 0, r->last.out, 0);
+    /* Those of the critics came with the losses. */
+    critics_final(m, 0);
     model_mark(m, "sound", -1, 1);
     ops->wave_backward(m->c, r->dspectrum, r->dwave, r->spectrum, at->head.out, r->prior, &frames, in->B,
                        in->M);

@@ -228,6 +228,9 @@ SoundBands vocoder_spread(const Model *m) { return bands_at(m, &tables(m)->sprea
 SoundBands vocoder_mel_bands(const Model *m) { return bands_at(m, &tables(m)->mel); }
 SoundBands vocoder_bands(const Model *m, int loss) { return bands_at(m, &tables(m)->loss[loss].bands); }
 
+int vocoder_band_count(const Model *m, int loss) { return tables(m)->loss[loss].bands.count; }
+int vocoder_hop(const Model *m, int loss) { return tables(m)->loss[loss].hop; }
+
 SoundFrames vocoder_loss_frames(const Model *m, const Ops *ops, int loss)
 {
     return (SoundFrames){tables(m)->loss[loss].n, tables(m)->loss[loss].hop,

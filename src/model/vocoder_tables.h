@@ -35,6 +35,8 @@ int vocoder_tables_attach(Model *m, Err *err);
 /* Where the ops find them. */
 SoundBands vocoder_spread(const Model *m);
 SoundBands vocoder_bands(const Model *m, int loss);
+int vocoder_band_count(const Model *m, int loss);
+int vocoder_hop(const Model *m, int loss);
 SoundFrames vocoder_loss_frames(const Model *m, const Ops *ops, int loss);
 SoundFrames vocoder_frames(const Model *m, const Ops *ops); /* of the sound that it makes */
 SoundBands vocoder_mel_bands(const Model *m);

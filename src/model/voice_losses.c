@@ -32,7 +32,9 @@ void voice_pass_losses(Pass *p, void *sums)
     ops->length_groups(m->c, r->unused_len, term_at(m, sums, SUM_FRAMES), in->mel_length, B, 1);
     ops->loss_forward(m->c, term_at(m, sums, TERM_MEL), d->dmel, d->mel, in->mel, in->mel_length, B, M, n,
                       kind, (float)cfg->huber_delta, (float)(loss_term_weight(TERM_MEL, cfg) / n), 0);
-    if (m->use_critics && m->critics_speak && p->learning)
-        critics_learn(m, r->critic, sums, d->dmel, d->mel, in);
+    const CriticSight mel = {
+        .T = M, .bands = n, .len = in->mel_length, .made = d->mel, .recorded_mel = in->mel, .dmade = d->dmel};
+    if (m->critics_speak && p->learning)
+        critics_learn(m, r->critic, sums, &mel, B, M);
     side_join(m);
 }

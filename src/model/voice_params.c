@@ -84,8 +84,7 @@ static void list_all(Model *m)
     stack_list(l, &at->decoder, "decoder", Cd, cfg->decoder_heads, cfg->decoder_layers,
                cfg->feed_forward_ratio, 3000);
     at->mel = plain_list(l, "decoder.", "mel", n, Cd);
-    if (m->use_critics)
-        critics_list(m);
+    critics_list(m, &n, 1, cfg->critic_dim);
 }
 
 /* Heads must divide the width; sines and cosines of the positions need an even one. */
@@ -111,7 +110,6 @@ static int list(Model *m, Err *err)
         return rc;
     m->use_voice = cfg->use_voice_conditioning;
     m->use_style = cfg->use_voice_conditioning && cfg->use_gst;
-    m->use_critics = cfg->critic_dim > 0;
     list_all(m);
     return 0;
 }

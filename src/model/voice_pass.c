@@ -30,8 +30,8 @@ void voice_pass_cut(Pass *p, const Ops *ops, Cut *c)
     r->energy = cut_take(c, b * (uint64_t)M * sizeof *r->energy);
     predictor_cut(&r->predictor, m, ops, c, B, T, r->pass.training);
     decoder_cut(&r->decoder, m, ops, c, B, T, M, r->pass.training);
-    if (r->pass.training && m->use_critics)
-        critics_cut(r->critic, m, ops, c, B, M);
+    if (r->pass.training)
+        critics_cut(r->critic, m, ops, c, B, &M);
     if (r->pass.training) {
         r->dmu = cut_take(c, symbols * n * e);
         r->dmemory = cut_take(c, symbols * Ct * e);
@@ -150,8 +150,7 @@ void voice_pass_backward(Pass *p)
     const float drop = (float)m->cfg.dropout;
     const int B = in->B, T = in->T, Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
     /* Those of the critics came with the losses. */
-    if (m->use_critics)
-        model_final(m, at->critic[0].conv[0].w, at->critic[CRITIC_COUNT - 1].score.b, 0);
+    critics_final(m, 0);
     /* No gradient leaves the predictor: it can run in parallel with everything else. */
     side_begin(m);
     predictor_backward(m, &r->predictor, r->memory, in->text_length, B, T, drop);

@@ -3,6 +3,7 @@
 #ifndef MYXTTS_VOICE_PASS_H
 #define MYXTTS_VOICE_PASS_H
 
+#include "model/critic.h"
 #include "model/network.h"
 
 /* Voice encoder and style tokens: mel -> voice vector of each row. */
@@ -51,19 +52,6 @@ typedef struct DecoderPass {
     void *dstates;   /* [B, T, Cd] */
 } DecoderPass;
 
-/* A critic's view of the recordings, then of the voice's versions of them. R: rows of one of the two; V
- * frames. */
-typedef struct CriticPass {
-    int R, V;
-    int32_t *len;           /* [2 R] */
-    void *x;                /* [2 R, V, channels] */
-    void *a[CRITIC_LAYERS]; /* [2 R, V, dim] */
-    void *score;            /* [2 R, V] */
-    void *dcritic, *dvoice; /* [2 R, V], [R, V] */
-    void *da[2], *dx;       /* [2 R, V, dim] each, [R, V, channels] */
-    void *nowhere;          /* [dim + 64] acc: gradients that are thrown away */
-} CriticPass;
-
 typedef struct SpeechPass {
     Pass pass;
     int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
@@ -79,7 +67,7 @@ typedef struct SpeechPass {
     float *energy;    /* [B, M] of every frame */
     PredictorPass predictor;
     DecoderPass decoder;
-    CriticPass critic[CRITIC_COUNT];
+    CriticPass critic[CRITICS_MOST];
     /* gradients */
     void *dmu;     /* [B, T, n] */
     void *dmemory; /* [B, T, Ct] */
@@ -127,12 +115,4 @@ void decoder_forward(Model *m, DecoderPass *r, StackScratch *x, const void *memo
 /* From r->dmel; dmemory [B, T, Ct] is =. */
 void decoder_backward(Model *m, DecoderPass *r, StackScratch *x, void *dmemory, const int32_t *text_len,
                       float drop);
-/* critic.c. List: appends their parameters. */
-void critics_list(Model *m);
-void critics_cut(CriticPass *critics, const Model *m, const Ops *ops, Cut *c, int B, int M);
-/* The terms of the critics and, in their parameters and in dmel (+=), the gradients: all at once, since a
- * critic learns from the same forward pass as the voice. out [B, M, n]: the voice's mel. */
-void critics_learn(Model *m, CriticPass *critics, void *sums, void *dmel, const void *out,
-                   const ModelInput *in);
-
 #endif

@@ -139,11 +139,15 @@ typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 #define SOUND_LOUDEST 100 /* magnitude of wave_forward */
 #define SOUND_SCALES 4    /* most resolutions of spectral_loss */
 
-/* One resolution of spectral_loss. */
+/* One resolution of spectral_loss, which has samples / hop + 1 frames. */
 typedef struct SoundScale {
     SoundFrames frames;
     SoundBands bands;
     float weight;
+    /* [B,frames,bands] real: the gradient, times dbands_scale, that the logarithms of the wave's bands have
+     * from elsewhere; NULL: none. */
+    const void *dbands;
+    float dbands_scale;
 } SoundScale;
 
 typedef struct Ops {
@@ -378,6 +382,12 @@ typedef struct Ops {
      * Items with len[b] 0 do not count (len may be NULL). */
     void (*spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
                           const int32_t *len, const SoundScale *scales, int count, int B, int samples);
+    /* What critics see of a resolution, of 256 to 2048 points: ours and theirs [B,frames,bands] real =
+     * (logarithm of the bands + shift) * scale, of the wave and of the target. rows [B] = frames; where
+     * len[b] is 0 it is 0, and so are ours and theirs. */
+    void (*sound_bands)(OpsContext *c, void *ours, void *theirs, int32_t *rows, const void *wave,
+                        const float *target, const int32_t *len, const SoundScale *s, int B, int samples,
+                        float shift, float scale);
     /* Rounds of the fast Griffin-Lim algorithm (audio/griffin_lim.h) that begin with a sound: wave [B, (T-1)
      * * hop] acc is changed until its bands are those of mel [B,T,bands->count] float, logarithms. In every
      * round the spectrum of a frame keeps the direction it has (with momentum), and its magnitudes, after one
@@ -423,13 +433,13 @@ extern const Ops ops_host_f32, ops_host_f64;
     X(symbol_means) X(add_traits_forward) X(add_traits_backward) \
     X(view_forward) X(view_backward) X(critic_loss) X(feature_loss) \
     X(scale_frames) X(log_spread) X(sound_tables) X(wave_forward) X(wave_backward) X(spectral_loss) \
-    X(sound_refine) X(sound_refine_bytes) \
+    X(sound_bands) X(sound_refine) X(sound_refine_bytes) \
     X(loss_forward) X(align_loss) X(traits_loss) X(norm2) X(guard) X(adamw) X(convert) X(unconvert)
 /* clang-format on */
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
-#define OPS_ABI (10 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (11 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

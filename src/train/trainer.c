@@ -107,13 +107,14 @@ static void count_batch(Trainer *t, const BatchInfo *info)
     t->utterances += clips;
 }
 
-/* Words first, then the critics, from critic_from of the run on. The step is remembered: the end of the run
- * may still move, and a resumed run must continue as it was. */
+/* The critics take part from critic_from of the run on. The step is remembered: the end of the run may still
+ * move, and a resumed run must continue as it was. */
 static int ask_critics(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
     const int64_t next = t->state.step + 1;
-    if (cfg->network != NETWORK_VOICE || !cfg->critic_dim)
+    const int is_voice = cfg->network == NETWORK_VOICE;
+    if (!(is_voice ? cfg->critic_dim : cfg->vocoder_critic_dim))
         return 0;
     if (!t->state.critic_step && !t->measuring && cfg->critic_from < 1 &&
         (double)t->state.step >= cfg->critic_from * (double)t->total) {
@@ -122,8 +123,8 @@ static int ask_critics(Trainer *t, Err *err)
         t->since = p.batches;
         t->state.critic_step = next;
         log_info(t->log,
-                 "the critics take part from step %lld on: the voice learns to sound like the recordings",
-                 (long long)next);
+                 "the critics take part from step %lld on: the %s learns to sound like the recordings",
+                 (long long)next, is_voice ? "voice" : "vocoder");
     }
     return engine_set_critics(t->engine, t->state.critic_step > 0, t->state.critic_step == next, err);
 }

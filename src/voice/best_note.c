@@ -26,6 +26,8 @@ int best_note_write(const char *dir, const Judged *best, int has_ear, Err *err)
                         best->their_words ? json_integer((json_int_t)best->their_words) : json_null());
     json_object_set_new(o, "recordings_words_wrong",
                         best->their_words ? json_integer((json_int_t)best->their_wrong) : json_null());
+    if (best->taught)
+        json_object_set_new(o, "taught", json_true());
     char *text = json_dumps(o, JSON_INDENT(2) | EXACT);
     json_decref(o);
     int rc = text ? folder_join(path, dir, BEST_NOTE, err) : err_set(err, ERR_NOMEM, "no memory for a note");
@@ -73,6 +75,7 @@ int best_note_read(Judged *best, const char *dir)
         best->wrong = json_get_count(o, "words_wrong", 0);
         best->their_words = json_get_count(o, "recordings_words", 0);
         best->their_wrong = json_get_count(o, "recordings_words_wrong", 0);
+        best->taught = json_is_true(json_object_get(o, "taught"));
         there = 1;
     }
     json_decref(o);

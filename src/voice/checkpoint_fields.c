@@ -55,6 +55,7 @@ static const CheckpointField fields[] = {
     I64("train.state", state.choice.best.their_words,
          "words that the recogniser judged in the recordings of the best checkpoint's sentences", ADDED),
     I64("train.state", state.choice.best.their_wrong, "how many of those it got wrong", ADDED),
+    I64("train.state", state.choice.best.taught, "1: critics have taught the best checkpoint of a vocoder", ADDED),
     F64("train.best", state.choice.best.loss,
          "the best checkpoint's validation loss; infinity before the first"),
     F64("train.best", state.choice.best.ear.movement,

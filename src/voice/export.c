@@ -228,7 +228,7 @@ static int take_room(Export *e, Err *err)
     e->meta_room = NETWORKS * checkpoint_entry_count() + CREDITS;
     for (int i = 0; i < NETWORKS && files[i]; i++) {
         Config finished = files[i]->cfg;
-        finished.critic_dim = 0; /* critics are a part of the training */
+        finished.critic_dim = finished.vocoder_critic_dim = 0; /* critics are a part of the training */
         int rc = model_open(&e->networks[i], &finished, tokens_count(), files[i]->language_input, err);
         if (rc)
             return rc;

@@ -16,7 +16,7 @@ static int open_ops(NetworkRoom *r, const Checkpoint *file, int threads, Err *er
     if (!ops)
         return err->code;
     Config speaking = file->cfg;
-    speaking.critic_dim = 0; /* speaking needs no critics */
+    speaking.critic_dim = speaking.vocoder_critic_dim = 0; /* speaking needs no critics */
     int rc = model_open(&r->m, &speaking, tokens_count(), file->language_input, err);
     if (!rc)
         rc = d->ops->stream_open(d, &r->stream, "speak", err);

@@ -179,10 +179,10 @@ static void vocoders_are_bound_to_these(void **state)
     static const struct {
         const char *line;
         int mel; /* it is another mel */
-    } others[] = {{"network voice", 0},     {"vocoder_dim 128", 0}, {"vocoder_layers 2", 0},
-                  {"sample_rate 24000", 1}, {"n_fft 2048", 1},      {"win_length 800", 1},
-                  {"hop_length 200", 1},    {"n_mels 64", 1},       {"mel_fmin 50", 1},
-                  {"mel_fmax 7600", 1}};
+    } others[] = {{"network voice", 0},         {"vocoder_dim 128", 0},   {"vocoder_layers 2", 0},
+                  {"vocoder_critic_dim 64", 0}, {"sample_rate 24000", 1}, {"n_fft 2048", 1},
+                  {"win_length 800", 1},        {"hop_length 200", 1},    {"n_mels 64", 1},
+                  {"mel_fmin 50", 1},           {"mel_fmax 7600", 1}};
     const int count = (int)(sizeof others / sizeof *others);
     Config base, other;
     ConfigRow a, b;

@@ -275,6 +275,27 @@ static void what_was_lively_before_it_had_learned_is_not_the_best(void **state)
     assert_int_equal(validate(&c, voice(40, 0.85, 0.8)), 1); /* it has only to be better than that one */
 }
 
+static Judged taught(int64_t step, double loss) { return (Judged){.step = step, .loss = loss, .taught = 1}; }
+
+/* Critics raise the loss of a vocoder: what came before them counts no more, and of theirs the newest is the
+ * best, but for one that is far off. */
+static void of_what_critics_taught_the_newest_is_the_best(void **state)
+{
+    Choice c;
+    char why[300];
+    choice_begin(&c);
+    assert_int_equal(validate(&c, babble(1, 0.15)), 1);
+    assert_int_equal(validate(&c, taught(2, 0.165)), 1);
+    assert_int_equal(validate(&c, taught(3, 0.166)), 1);
+    assert_int_equal(validate(&c, taught(4, 0.164)), 1);
+    assert_int_equal(validate(&c, taught(5, 0.19)), 0);
+    assert_int_equal(validate(&c, taught(6, 0.18)), 1);
+    assert_int_equal(validate(&c, taught(7, 0.181)), 0); /* 0.164 is the lowest of them */
+    assert_int_equal(c.best.step, 6);
+    judged_why(&c.best, 0, why, sizeof why);
+    assert_string_equal(why, "step 6: the newest that the critics have taught (validation loss 0.1800)");
+}
+
 static void without_speech_the_loss_decides(void **state)
 {
     Choice c;
@@ -439,6 +460,7 @@ int main(void)
         cmocka_unit_test(the_last_step_wins_over_the_lowest_loss),
         cmocka_unit_test(of_two_that_sound_the_same_the_later_is_taken),
         cmocka_unit_test(what_was_lively_before_it_had_learned_is_not_the_best),
+        cmocka_unit_test(of_what_critics_taught_the_newest_is_the_best),
         cmocka_unit_test(without_speech_the_loss_decides),
         cmocka_unit_test(babble_does_not_speak),
         cmocka_unit_test(words_are_a_veto),

@@ -28,6 +28,75 @@ static void gradients_are_those_of_the_loss(void **state)
     test_model_close(&t);
 }
 
+/* Critics learn to tell, the vocoder to be taken for a recording: each from terms of its own. */
+static double loss_with_critics(TestModel *t, const Param *p)
+{
+    const double all = whole_loss(t, p), frames = test_number(t, t->sums, SUM_FRAMES);
+    if (strncmp(p->name, "critic.", 7) == 0)
+        return test_number(t, t->sums, TERM_CRITIC) / frames;
+    return all +
+           (test_number(t, t->sums, TERM_ADVERSARIAL) + test_number(t, t->sums, TERM_FEATURES)) / frames;
+}
+
+static const char *const with_critics[] = {"--network",
+                                           "vocoder",
+                                           "--vocoder-dim",
+                                           "16",
+                                           "--vocoder-layers",
+                                           "2",
+                                           "--n-fft",
+                                           "128",
+                                           "--win-length",
+                                           "100",
+                                           "--hop-length",
+                                           "61",
+                                           "--mel-fmin",
+                                           "30",
+                                           "--vocoder-critic-dim",
+                                           "16",
+                                           "--adversarial-loss-weight",
+                                           "0.7",
+                                           "--feature-loss-weight",
+                                           "2"};
+#define CRITICS_WORDS (int)(sizeof with_critics / sizeof *with_critics)
+
+static void gradients_with_critics_are_those_of_the_losses(void **state)
+{
+    TestModel t;
+    test_model_open(&t, &ops_host_f64, 1, CRITICS_WORDS, with_critics);
+    assert_int_equal(t.m.critics, 7);
+    t.m.critics_speak = 1;
+    test_model_randomise(&t, 5);
+    test_vocoder_batch(&t, 3, FRAMES, 6);
+    test_gradients(&t, 5, 1e-6, loss_with_critics);
+    test_model_close(&t);
+}
+
+/* Before their time, in validation, and if there are none: the same numbers, to the bit. */
+static void silent_critics_change_nothing(void **state)
+{
+    double loss[2], norm[2];
+    for (int v = 0; v < 2; v++) {
+        TestModel t;
+        test_model_open(&t, &ops_host_f32, 1, CRITICS_WORDS - (v ? 0 : 6), with_critics);
+        params_initialise(&t.m.params, t.m.masters, 3);
+        test_vocoder_batch(&t, 3, FRAMES, 6);
+        loss[v] = test_model_loss(&t, 1, 1);
+        norm[v] = 0;
+        for (int i = 0; i < t.m.params.count; i++)
+            norm[v] += test_norm(&t, t.m.grads, &t.m.params.items[i]);
+        t.m.critics_speak = v;
+        test_model_loss(&t, 0, 0);
+        assert_true(test_number(&t, t.sums, TERM_CRITIC) == 0);
+        test_model_loss(&t, 1, 1);
+        assert_true((test_number(&t, t.sums, TERM_CRITIC) > 0) == v);
+        for (int i = 0; i < t.m.params.count; i++)
+            assert_true(test_norm(&t, t.m.grads, &t.m.params.items[i]) > 0);
+        test_model_close(&t);
+    }
+    assert_true(loss[0] == loss[1] && norm[0] == norm[1]);
+}
+
 static void gradients_become_final(void **state)
 {
     TestModel t;
@@ -233,6 +302,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_those_of_the_loss),
+        cmocka_unit_test(gradients_with_critics_are_those_of_the_losses),
+        cmocka_unit_test(silent_critics_change_nothing),
         cmocka_unit_test(gradients_become_final),
         cmocka_unit_test(empty_rows_count_nothing),
         cmocka_unit_test(threads_give_the_same_bits),

@@ -604,6 +604,11 @@ const OpsCase ops_cases[] = {
     {"spectral loss, 1024 points", OTHER_BACK(spectral, 2, 2000, 1024, 256, 40), 0, 0},
     {"spectral loss, four scales", OTHER_BACK(spectral, 6, 2300, 2048, 512, 12, 1, 4), 0, 0},
     {"spectral loss, long and short", OTHER_BACK(spectral, 3, 301, 512, 128, 5, 0, 4), 0, 0},
+    /* B samples n hop bands mixed */
+    {"bands of a sound, 256 points", OTHER_BACK(seen, 2, 300, 256, 64, 5), 0, 0},
+    {"bands of a sound, empty items", OTHER_BACK(seen, 5, 600, 512, 128, 7, 1), 0, 0},
+    {"bands of a sound, 1024 points", OTHER_BACK(seen, 2, 2000, 1024, 256, 40), 0, 0},
+    {"bands of a sound, 2048 points", OTHER_BACK(seen, 3, 2300, 2048, 512, 80), 0, 0},
     {"dropout 1", OTHER_BACK(dropout, 1, 50), 0, 0},
     {"dropout 1037", OTHER_BACK(dropout, 1037, 50), 0, 0},
     {"dropout 1037, a share", OTHER_BACK(dropout, 1037, 50, 3), 0, 0},

@@ -44,6 +44,7 @@ OpsCaseStep spread_build, spread_go;
 OpsCaseStep wave_build, wave_go, wave_back;
 OpsCaseStep refine_build, refine_go;
 OpsCaseStep spectral_build, spectral_go, spectral_back;
+OpsCaseStep seen_build, seen_go, seen_back;
 OpsCaseFlops linear_flops, attention_flops, conv_flops;
 
 /* The first members of a case after its name. */

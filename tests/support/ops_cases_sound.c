@@ -262,7 +262,9 @@ static void spectral(OpsRun *r, const int *s, void *dwave)
     CALL(fill_zero, AT(BAND_TABLES), (size_t)s[2] * 4 * r->c->ops->acc_bytes);
     for (int i = 0; i < count; i++) {
         const int n = s[2] >> i;
-        scales[i] = (SoundScale){{n, s[3] >> i, acc_from(r, BAND_TABLES, at)}, bands, 0.25f / (float)(i + 1)};
+        scales[i] = (SoundScale){.frames = {n, s[3] >> i, acc_from(r, BAND_TABLES, at)},
+                                 .bands = bands,
+                                 .weight = 0.25f / (float)(i + 1)};
         CALL(sound_tables, acc_from(r, BAND_TABLES, at), n, n);
         at += 2 * n;
     }
@@ -271,3 +273,49 @@ static void spectral(OpsRun *r, const int *s, void *dwave)
 }
 void spectral_go(OpsRun *r, const int *s) { spectral(r, s, NULL); }
 void spectral_back(OpsRun *r, const int *s) { spectral(r, s, AT(BAND_DWAVE)); }
+
+/* --- seen: B samples n hop bands mixed; its gradient is what spectral_loss adds for it --- */
+NAMES(SEEN_WAVE, SEEN_LEN, SEEN_TARGET, SEEN_TABLES, SEEN_FIRST, SEEN_WIDTH, SEEN_AT, SEEN_WEIGHTS, SEEN_OURS,
+      SEEN_THEIRS, SEEN_ROWS, SEEN_DOURS, SEEN_VALUE, SEEN_DWAVE);
+#define SEEN_SCALE 0.25f
+void seen_build(OpsRun *r, const int *s)
+{
+    const int B = s[0], n = s[2], count = s[4];
+    const int64_t all = (int64_t)B * (s[1] / s[3] + 1) * count;
+    if (s[5])
+        ops_lengths(r, SEEN_LEN, "len", B, 9, 1);
+    ops_tensor(r, SEEN_WAVE, "wave", KIND_ACC, ROLE_INPUT, (int64_t)B * s[1], 1);
+    ops_tensor(r, SEEN_TARGET, "target", KIND_FLOAT, ROLE_FIXED, (int64_t)B * s[1], 1);
+    ops_tensor(r, SEEN_TABLES, "tables", KIND_ACC, ROLE_OUTPUT, 2 * n, 0);
+    triangles(r, SEEN_FIRST, count, (n / 2 - 1) / (count + 1));
+    ops_output(r, SEEN_OURS, SEEN_DOURS, "ours", "dours", all);
+    ops_tensor(r, SEEN_THEIRS, "theirs", KIND_REAL, ROLE_OUTPUT, all, 0);
+    ops_tensor(r, SEEN_ROWS, "rows", KIND_INT, ROLE_OUTPUT, B, 0);
+    ops_tensor(r, SEEN_VALUE, "value", KIND_ACC, ROLE_CHANGED, 1, 1);
+    ops_gradient(r, SEEN_DWAVE, SEEN_WAVE, "dwave", ROLE_GRAD);
+    r->t[SEEN_DWAVE].kind = KIND_ACC;
+    if (s[5])
+        ops_hide_rows(r, SEEN_WAVE, SEEN_LEN, B, 1, s[1]);
+}
+static SoundScale seen_scale(OpsRun *r, const int *s)
+{
+    const SoundBands bands = {s[4], AT(SEEN_FIRST), AT(SEEN_WIDTH), AT(SEEN_AT), AT(SEEN_WEIGHTS), 1e-5f};
+    CALL(sound_tables, AT(SEEN_TABLES), s[2], s[2]);
+    return (SoundScale){.frames = {s[2], s[3], AT(SEEN_TABLES)}, .bands = bands};
+}
+void seen_go(OpsRun *r, const int *s)
+{
+    const SoundScale scale = seen_scale(r, s);
+    CALL(sound_bands, AT(SEEN_OURS), AT(SEEN_THEIRS), AT(SEEN_ROWS), AT(SEEN_WAVE), AT(SEEN_TARGET),
+         AT(SEEN_LEN), &scale, s[0], s[1], 3, SEEN_SCALE);
+}
+/* The loss itself counts next to nothing. */
+void seen_back(OpsRun *r, const int *s)
+{
+    SoundScale scale = seen_scale(r, s);
+    scale.weight = 1e-9f;
+    scale.dbands = AT(SEEN_DOURS);
+    scale.dbands_scale = SEEN_SCALE;
+    CALL(spectral_loss, AT(SEEN_VALUE), AT(SEEN_DWAVE), AT(SEEN_WAVE), AT(SEEN_TARGET), AT(SEEN_LEN), &scale,
+         1, s[0], s[1]);
+}

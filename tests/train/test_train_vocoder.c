@@ -35,6 +35,8 @@ static void resume_is_exact(void **state)
     stop_and_go("2 batches a step, with gain",
                 VOCODER "--log-step 1 --gradient-accumulation-steps 2 --augment-gain-db 6 --val-step 4",
                 (const char *const[]){"step 7/20", NULL});
+    stop_and_go("critics from step 7 on", VOCODER "--log-step 1 --vocoder-critic-dim 8 --val-step 4",
+                (const char *const[]){"step 3/20", "step 11/20", NULL});
 }
 
 static void same_for_any_way_of_loading(void **state)

@@ -113,7 +113,8 @@ static void the_layout_is_that_of_before(void **state)
                                                          .words = 11,
                                                          .wrong = 12,
                                                          .their_words = 15,
-                                                         .their_wrong = 16},
+                                                         .their_wrong = 16,
+                                                         .taught = 17},
                                                 .stale = 6,
                                                 .peak = 0.85,
                                                 .level = 0.8,
@@ -128,8 +129,8 @@ static void the_layout_is_that_of_before(void **state)
                                      .copies = {0.3, 0.2},
                                      .manner = {.pace = 1.02, .spread = 1.1, .sharpness = 0.2},
                                      .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
-    /* The last nine were added. */
-    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    /* The last ten were added. */
+    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
     const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25, 0.375}; /* all but the first were */
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);

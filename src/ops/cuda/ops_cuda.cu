@@ -248,7 +248,7 @@ template <typename T> static Ops make_table(RealType real)
     conv_fill<T>(&ops);
     depthwise_fill<T>(&ops);
     sound_fill<T>(&ops);
-    spectral_fill(&ops);
+    spectral_fill<T>(&ops);
     pointwise_fill<T>(&ops);
     rows_fill<T>(&ops);
     loss_fill<T>(&ops);

@@ -386,7 +386,7 @@ template <typename T> void embed_fill(Ops *ops);
 template <typename T> void conv_fill(Ops *ops);
 template <typename T> void depthwise_fill(Ops *ops);
 template <typename T> void sound_fill(Ops *ops);
-void spectral_fill(Ops *ops);
+template <typename T> void spectral_fill(Ops *ops);
 template <typename T> void pointwise_fill(Ops *ops);
 template <typename T> void rows_fill(Ops *ops);
 template <typename T> void loss_fill(Ops *ops);

@@ -1,6 +1,7 @@
 /* spectral_cuda.cu - the spectral loss: all resolutions in one launch. A block transforms its frames, of the
  * wave and of the target at once, in shared memory, compares their bands, and leaves the gradients of the
- * frames in the workspace; a second kernel adds them up, sample by sample and in their order. */
+ * frames in the workspace; a second kernel adds them up, sample by sample and in their order. And the bands
+ * themselves, for critics. */
 #include "ops/cuda/fft_cuda.h"
 
 #define THREADS 256
@@ -12,6 +13,8 @@ typedef struct ScaleCuda {
     FramesCuda f;
     SoundBands bands;
     float weight;
+    const void *dbands;   /* [items, frames, bands] */
+    float more;           /* of dbands, in parts of the weight */
     int frames;           /* of an item */
     int first;            /* block of the launch that has all resolutions; -1: another kernel does it */
     int losses_at, count; /* its sums, a block's each */
@@ -47,6 +50,17 @@ __device__ __forceinline__ float compare(float ours, float theirs, float floor, 
     float difference = logf(fmaxf(ours, floor)) - logf(fmaxf(theirs, floor));
     *slope = ours > floor && difference != 0.0f ? __fdividef(copysignf(1.0f, difference), ours) : 0.0f;
     return fabsf(difference);
+}
+
+/* What dbands adds to a slope; frame: over all items. Bands at the floor, as of frames that do not count,
+ * have none. */
+template <typename T>
+__device__ __forceinline__ float more_slope(const ScaleCuda &scale, int frame, int band, float ours)
+{
+    if (!scale.dbands || !(ours > scale.bands.floor))
+        return 0.0f;
+    return __fdividef(
+        scale.more * to_float(((const T *)scale.dbands)[(int64_t)frame * scale.bands.count + band]), ours);
 }
 
 __device__ __forceinline__ float lanes_sum(float x)
@@ -124,9 +138,10 @@ template <int LOG2> __device__ __forceinline__ void magnitudes(const Spectrum<LO
 /* This thread's share of the loss; what the bands change is left in `change`, of those with odd numbers in
  * `slopes`. Four lanes have a band. Those with even numbers do not overlap, and every lane has either even or
  * odd ones. */
-template <int LOG2>
-__device__ __forceinline__ float compare_bands(const Spectrum<LOG2> &o, const SoundBands &bands)
+template <typename T, int LOG2>
+__device__ __forceinline__ float compare_bands(const Spectrum<LOG2> &o, const ScaleCuda &scale)
 {
+    const SoundBands &bands = scale.bands;
     static_assert(Spectrum<LOG2>::SUBS % 2 == 0, "lanes of even and odd bands");
     const int lane = o.t % LANES, sub = o.t / LANES, odd = sub % 2;
     float loss = 0.0f;
@@ -140,9 +155,11 @@ __device__ __forceinline__ float compare_bands(const Spectrum<LOG2> &o, const So
             c += weight[i] * o.theirs[first + i];
         }
         /* Frames that do not count have zeros on both sides. */
-        float apart = compare(lanes_sum(a), lanes_sum(c), bands.floor, &slope);
+        a = lanes_sum(a);
+        float apart = compare(a, lanes_sum(c), bands.floor, &slope);
         if (b0 + sub >= bands.count)
             continue;
+        slope += more_slope<T>(scale, o.frame, b, a);
         loss += lane == 0 ? apart : 0.0f;
         if (odd)
             o.slopes[b] = slope;
@@ -167,7 +184,7 @@ __device__ __forceinline__ void add_odd_bands(const Spectrum<LOG2> &o, const Sou
 }
 
 /* Nothing is read in a branch, so that all of it is on its way at once. */
-template <int LOG2>
+template <typename T, int LOG2>
 __device__ __forceinline__ void scale_block(float *losses, float *gradients, const float *wave,
                                             const float *target, const int32_t *len, const ScaleCuda &scale,
                                             int samples, int block, int items, unsigned char *shared,
@@ -190,7 +207,7 @@ __device__ __forceinline__ void scale_block(float *losses, float *gradients, con
     __syncthreads();
     magnitudes(o);
     __syncthreads();
-    float loss = block_sum(compare_bands(o, bands), sums);
+    float loss = block_sum(compare_bands<T>(o, scale), sums);
     if (threadIdx.x == 0)
         losses[scale.losses_at + block] = scale.weight * loss;
     if (!gradients)
@@ -212,6 +229,7 @@ __device__ __forceinline__ void scale_block(float *losses, float *gradients, con
         });
 }
 
+template <typename T>
 static __global__ void __launch_bounds__(FFT_THREADS, 5)
     scales_kernel(float *losses, float *gradients, const float *wave, const float *target, const int32_t *len,
                   const __grid_constant__ ScalesCuda scales, int items)
@@ -226,17 +244,17 @@ static __global__ void __launch_bounds__(FFT_THREADS, 5)
     const int block = (int)blockIdx.x - s.first;
     switch (s.f.log2) {
     case 8:
-        return scale_block<8>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
-                              sums);
+        return scale_block<T, 8>(losses, gradients, wave, target, len, s, scales.samples, block, items,
+                                 shared, sums);
     case 9:
-        return scale_block<9>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
-                              sums);
+        return scale_block<T, 9>(losses, gradients, wave, target, len, s, scales.samples, block, items,
+                                 shared, sums);
     case 10:
-        return scale_block<10>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
-                               sums);
+        return scale_block<T, 10>(losses, gradients, wave, target, len, s, scales.samples, block, items,
+                                  shared, sums);
     default:
-        return scale_block<11>(losses, gradients, wave, target, len, s, scales.samples, block, items, shared,
-                               sums);
+        return scale_block<T, 11>(losses, gradients, wave, target, len, s, scales.samples, block, items,
+                                  shared, sums);
     }
 }
 
@@ -261,6 +279,7 @@ __device__ static void spread_bands(float2 *g, const float2 *z, const float *slo
 }
 
 /* A block has a frame. blockIdx.x: the frame, blockIdx.y: the item. */
+template <typename T>
 static __global__ void __launch_bounds__(TRANSFORM_MOST)
     scale_kernel(float *losses, float *gradients, const float *wave, const float *target, const int32_t *len,
                  const __grid_constant__ ScaleCuda scale, int samples)
@@ -301,10 +320,11 @@ static __global__ void __launch_bounds__(TRANSFORM_MOST)
             ours += w[i] * size_of(ours_of(a, m));
             theirs += w[i] * size_of(theirs_of(a, m));
         }
-        float apart = compare(warp_sum(ours), warp_sum(theirs), bands.floor, &change);
+        ours = warp_sum(ours);
+        float apart = compare(ours, warp_sum(theirs), bands.floor, &change);
         if (lane == 0) {
             loss += apart;
-            slope[b] = change;
+            slope[b] = change + more_slope<T>(scale, (int)at, b, ours);
         }
     }
     loss = block_sum(loss, sums);
@@ -380,6 +400,7 @@ static int lay_out(ScalesCuda *all, int items)
     return blocks;
 }
 
+template <typename T>
 static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
                           const int32_t *len, const SoundScale *scales, int count, int B, int samples)
 {
@@ -396,6 +417,7 @@ static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *w
         s->f = frames_cuda(&scales[i].frames);
         s->bands = scales[i].bands;
         s->weight = scales[i].weight;
+        s->more = scales[i].dbands ? scales[i].dbands_scale / s->weight : 0.0f;
         s->frames = samples / s->f.hop + 1;
         row += (int64_t)s->frames * (1 + s->f.n);
         if (fft_takes(&s->f) && scale_shared(s) > shared)
@@ -408,9 +430,13 @@ static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *w
         float *losses = (float *)ops_scratch(c), *gradients = losses + (all.losses + 63) / 64 * 64;
         const float *w = (const float *)wave + (int64_t)b * samples, *y = target + (int64_t)b * samples;
         const int32_t *l = len ? len + b : NULL;
+        for (int i = 0; i < count; i++)
+            if (scales[i].dbands)
+                all.s[i].dbands =
+                    (const T *)scales[i].dbands + (int64_t)b * all.s[i].frames * all.s[i].bands.count;
         if (blocks > 0) {
-            allow_shared(o, scales_kernel, shared);
-            LAUNCH(o, "spectral loss", blocks, FFT_THREADS, shared, scales_kernel, losses,
+            allow_shared(o, scales_kernel<T>, shared);
+            LAUNCH(o, "spectral loss", blocks, FFT_THREADS, shared, scales_kernel<T>, losses,
                    dwave ? gradients : NULL, w, y, l, all, n);
         }
         for (int i = 0; i < count; i++) {
@@ -418,9 +444,9 @@ static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *w
             if (s->first >= 0)
                 continue;
             size_t room = 2 * sizeof(float2) * (size_t)s->f.n + sizeof(float) * (size_t)s->bands.count;
-            allow_shared(o, scale_kernel, room);
+            allow_shared(o, scale_kernel<T>, room);
             LAUNCH(o, "spectral loss", dim3((unsigned)s->frames, (unsigned)n), transform_threads(s->f.n),
-                   room, scale_kernel, losses, dwave ? gradients : NULL, w, y, l, *s, samples);
+                   room, scale_kernel<T>, losses, dwave ? gradients : NULL, w, y, l, *s, samples);
         }
         dim3 sums(1 + (unsigned)(dwave ? divide_up(samples, THREADS) : 0), dwave ? (unsigned)n : 1);
         LAUNCH(o, "sums of the spectral loss", sums, THREADS, 0, scales_sum_kernel, (float *)value,
@@ -428,4 +454,94 @@ static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *w
     }
 }
 
-void spectral_fill(Ops *ops) { ops->spectral_loss = spectral_loss; }
+/* ---- what critics see ---- */
+
+template <typename T, int LOG2>
+__device__ __forceinline__ void see_block(T *ours, T *theirs, const float *wave, const float *target,
+                                          const int32_t *len, const ScaleCuda &scale, int samples, int items,
+                                          float shift, float factor, unsigned char *shared)
+{
+    const Spectrum<LOG2> o(scale, (int)blockIdx.x, items, shared);
+    const FramesCuda f = scale.f;
+    const SoundBands bands = scale.bands;
+    const bool counts = o.inside && !(len && len[o.item] == 0);
+    const float *w = wave + (int64_t)o.item * samples, *y = target + (int64_t)o.item * samples;
+    const int lane = o.t % LANES, sub = o.t / LANES;
+    fetch_places(o.place, bands);
+    fft_some<LOG2, 1>(
+        o.z, o.t, f.turn,
+        [&](int i) {
+            int s = mirrored(o.start + i, samples);
+            float a = w[s] * f.window[i], b = y[s] * f.window[i];
+            return make_float2(a, b);
+        },
+        [&](int i, float2 x) { o.z[fft_at(i)] = x; });
+    __syncthreads();
+    magnitudes(o);
+    __syncthreads();
+    for (int b0 = 0; b0 < bands.count; b0 += o.SUBS) {
+        const int b = min(b0 + sub, bands.count - 1);
+        const float *weight = bands.weights + o.place[3 * b + 2];
+        float a = 0.0f, c = 0.0f;
+        for (int i = lane; i < o.place[3 * b + 1]; i += LANES) {
+            a += weight[i] * o.ours[o.place[3 * b] + i];
+            c += weight[i] * o.theirs[o.place[3 * b] + i];
+        }
+        a = lanes_sum(a);
+        c = lanes_sum(c);
+        if (b0 + sub >= bands.count || !o.inside || lane > 1)
+            continue;
+        T *to = (lane ? theirs : ours) + (int64_t)o.frame * bands.count + b;
+        const float seen = (logf(fmaxf(lane ? c : a, bands.floor)) + shift) * factor;
+        *to = from_float<T>(counts ? seen : 0.0f);
+    }
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(FFT_THREADS)
+    see_kernel(T *ours, T *theirs, int32_t *rows, const float *wave, const float *target, const int32_t *len,
+               const __grid_constant__ ScaleCuda s, int samples, int items, float shift, float factor)
+{
+    SHARED_BYTES(shared);
+    for (int b = threadIdx.x; blockIdx.x == 0 && b < items; b += FFT_THREADS)
+        rows[b] = len && len[b] == 0 ? 0 : s.frames;
+    switch (s.f.log2) {
+    case 8:
+        return see_block<T, 8>(ours, theirs, wave, target, len, s, samples, items, shift, factor, shared);
+    case 9:
+        return see_block<T, 9>(ours, theirs, wave, target, len, s, samples, items, shift, factor, shared);
+    case 10:
+        return see_block<T, 10>(ours, theirs, wave, target, len, s, samples, items, shift, factor, shared);
+    default:
+        return see_block<T, 11>(ours, theirs, wave, target, len, s, samples, items, shift, factor, shared);
+    }
+}
+
+template <typename T>
+static void sound_bands(OpsContext *c, void *ours, void *theirs, int32_t *rows, const void *wave,
+                        const float *target, const int32_t *len, const SoundScale *scale, int B, int samples,
+                        float shift, float factor)
+{
+    CudaOps *o = ops_enter(c);
+    ScaleCuda s = {};
+    s.f = frames_cuda(&scale->frames);
+    s.bands = scale->bands;
+    s.frames = samples / s.f.hop + 1;
+    assert(fft_takes(&s.f) && samples > s.f.n / 2 && (int64_t)B * s.frames < INT32_MAX);
+    if (B == 0)
+        return;
+    const size_t shared = scale_shared(&s);
+    allow_shared(o, see_kernel<T>, shared);
+    LAUNCH(o, "bands of a sound", (unsigned)divide_up((int64_t)B * s.frames, fft_frames(&s.f)), FFT_THREADS,
+           shared, see_kernel<T>, (T *)ours, (T *)theirs, rows, (const float *)wave, target, len, s, samples,
+           B, shift, factor);
+}
+
+template <typename T> void spectral_fill(Ops *ops)
+{
+    ops->spectral_loss = spectral_loss<T>;
+    ops->sound_bands = sound_bands<T>;
+}
+
+template void spectral_fill<float>(Ops *ops);
+template void spectral_fill<bf16>(Ops *ops);

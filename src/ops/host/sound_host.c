@@ -311,7 +311,11 @@ typedef struct BandTask {
     const int32_t *len;
     const SoundBands *bands;
     int n, hop, samples;
-    REAL weight;
+    REAL weight, more;  /* more: of dbands, in parts of the weight */
+    const REAL *dbands; /* [B, frames, bands]; NULL: none */
+    /* of sound_bands */
+    REAL *seen[2]; /* like dbands: of the wave, of the target */
+    REAL shift, scale;
 } BandTask;
 
 /* Sample i of a signal of n that is reflected at its ends. */
@@ -389,8 +393,22 @@ static void measure(const BandRoom *r, const Point *z, int n)
     }
 }
 
-/* The losses of `count` frames, and r->slope of all of them. */
-static double band_losses(const BandTask *l, const BandRoom *r, int count)
+/* Band b of LANES frames, of both. */
+static void sum_band(Lanes *ours, Lanes *theirs, const BandTask *l, const BandRoom *r, int b)
+{
+    const float *weight = l->bands->weights + l->bands->at[b];
+    const int first = l->bands->first[b];
+    *ours = *theirs = (Lanes){{0}};
+    for (int k = 0; k < l->bands->width[b]; k++)
+        for (int i = 0; i < LANES; i++) {
+            ours->v[i] += (REAL)weight[k] * r->ours[first + k].v[i];
+            theirs->v[i] += (REAL)weight[k] * r->theirs[first + k].v[i];
+        }
+}
+
+/* The losses of `count` frames, and r->slope of all of them. at: number of the first frame, over all items.
+ */
+static double band_losses(const BandTask *l, const BandRoom *r, int64_t at, int count)
 {
     const REAL floor = (REAL)l->bands->floor;
     double sum = 0;
@@ -398,18 +416,16 @@ static double band_losses(const BandTask *l, const BandRoom *r, int count)
     for (int b = 0; b < l->bands->count; b++) {
         const float *weight = l->bands->weights + l->bands->at[b];
         const int first = l->bands->first[b], width = l->bands->width[b];
-        Lanes ours = {{0}}, theirs = {{0}}, slope = {{0}};
-        for (int k = 0; k < width; k++)
-            for (int i = 0; i < LANES; i++) {
-                ours.v[i] += (REAL)weight[k] * r->ours[first + k].v[i];
-                theirs.v[i] += (REAL)weight[k] * r->theirs[first + k].v[i];
-            }
+        Lanes ours, theirs, slope = {{0}};
+        sum_band(&ours, &theirs, l, r, b);
         for (int i = 0; i < count; i++) {
             const REAL difference =
                 LOG(ours.v[i] > floor ? ours.v[i] : floor) - LOG(theirs.v[i] > floor ? theirs.v[i] : floor);
             sum += fabs((double)difference);
             if (ours.v[i] > floor && difference != 0)
                 slope.v[i] = (REAL)(difference > 0 ? 1 : -1) / ours.v[i];
+            if (ours.v[i] > floor && l->dbands)
+                slope.v[i] += l->more * l->dbands[(at + i) * l->bands->count + b] / ours.v[i];
         }
         for (int k = 0; k < width; k++)
             for (int i = 0; i < LANES; i++)
@@ -475,7 +491,7 @@ static void loss_task(void *arg, int b, int slot)
             cut_frames(l, r.z, b, t + done, count);
             const Point *z = transform(l->h, r.z, r.other, l->turn, n, 1);
             measure(&r, z, n);
-            sum += band_losses(l, &r, count);
+            sum += band_losses(l, &r, (int64_t)b * frames + t + done, count);
             if (l->dwave)
                 pack_gradients(&r, z, n, done > 0);
         }
@@ -485,20 +501,29 @@ static void loss_task(void *arg, int b, int slot)
     l->sums[b] = sum;
 }
 
-static void scale_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
-                       const int32_t *len, const SoundScale *s, int B, int samples)
+static BandTask band_task(OpsContext *c, const void *wave, const float *target, const int32_t *len,
+                          const SoundScale *s, int samples)
 {
     const SoundFrames *f = &s->frames;
     ASSERT_CMP(samples, >, f->n / 2);
     ASSERT_CMP(band_room_bytes(f->n), <=, HOST_SLOT_BYTES);
-    BandTask l = {.h = host_of(c), .dwave = dwave, .wave = wave, .target = target, .bands = &s->bands};
-    l.len = len;
+    BandTask l = {.h = host_of(c), .wave = wave, .target = target, .len = len, .bands = &s->bands};
     l.turn = f->tables;
     l.window = l.turn + f->n;
     l.n = f->n;
     l.hop = f->hop;
     l.samples = samples;
+    return l;
+}
+
+static void scale_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
+                       const int32_t *len, const SoundScale *s, int B, int samples)
+{
+    BandTask l = band_task(c, wave, target, len, s, samples);
+    l.dwave = dwave;
     l.weight = (REAL)s->weight;
+    l.dbands = s->dbands;
+    l.more = s->dbands ? (REAL)s->dbands_scale / l.weight : 0;
     l.sums = loss_sums(l.h, B);
     host_pool_run(l.h->pool, B, loss_task, &l);
     loss_add(value, l.sums, B, s->weight);
@@ -511,6 +536,48 @@ void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wa
         memset(dwave, 0, (size_t)B * (size_t)samples * sizeof(REAL));
     for (int i = 0; i < count; i++)
         scale_loss(c, value, dwave, wave, target, len, &scales[i], B, samples);
+}
+
+static void see_task(void *arg, int b, int slot)
+{
+    BandTask *l = arg;
+    const int n = l->n, frames = l->samples / l->hop + 1, bands = l->bands->count;
+    if (l->len && l->len[b] == 0) {
+        const size_t all = (size_t)frames * (size_t)bands;
+        memset(l->seen[0] + (size_t)b * all, 0, all * sizeof(REAL));
+        memset(l->seen[1] + (size_t)b * all, 0, all * sizeof(REAL));
+        return;
+    }
+    const REAL floor = (REAL)l->bands->floor;
+    const BandRoom r = band_room(l, slot);
+    for (int t = 0; t < frames; t += LANES) {
+        const int count = frames - t < LANES ? frames - t : LANES;
+        cut_frames(l, r.z, b, t, count);
+        measure(&r, transform(l->h, r.z, r.other, l->turn, n, 1), n);
+        for (int k = 0; k < bands; k++) {
+            Lanes of[2];
+            sum_band(&of[0], &of[1], l, &r, k);
+            for (int i = 0; i < 2 * count; i++) {
+                const REAL x = of[i % 2].v[i / 2];
+                l->seen[i % 2][((int64_t)b * frames + t + i / 2) * bands + k] =
+                    (LOG(x > floor ? x : floor) + l->shift) * l->scale;
+            }
+        }
+    }
+}
+
+void HOST(sound_bands)(OpsContext *c, void *ours, void *theirs, int32_t *rows, const void *wave,
+                       const float *target, const int32_t *len, const SoundScale *s, int B, int samples,
+                       float shift, float scale)
+{
+    BandTask l = band_task(c, wave, target, len, s, samples);
+    l.seen[0] = ours;
+    l.seen[1] = theirs;
+    l.shift = (REAL)shift;
+    l.scale = (REAL)scale;
+    for (int b = 0; b < B; b++)
+        rows[b] = len && len[b] == 0 ? 0 : samples / l.hop + 1;
+    host_pool_run(l.h->pool, B, see_task, &l);
 }
 
 /* ---- rounds of Griffin-Lim ---- */

@@ -45,6 +45,7 @@ int choosing_validate(Trainer *t, const Validation *v)
     Choice *c = &t->state.choice;
     const Choice was = *c;
     Judged j = {.step = t->state.step, .loss = v->loss};
+    j.taught = !is_voice(t) && t->state.critic_step > 0;
     if (choice_speaks(c, &v->ear, v->own_text, v->loss))
         j.ear = v->ear;
     if (t->submitted.step == j.step)

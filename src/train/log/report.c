@@ -280,7 +280,7 @@ static void say_validation(Trainer *t, const Validation *v)
     const double *copies = t->state.copies;
     const char *verdict = "";
     if (c->best.step == t->state.step)
-        verdict = c->best.ear.movement > 0 ? ": the best so far" : ", the lowest so far";
+        verdict = c->best.ear.movement > 0 || c->best.taught ? ": the best so far" : ", the lowest so far";
     if (v->ear.movement > 0) {
         snprintf(ear, sizeof ear, "; ");
         ear_sentence(&v->ear, ear + 2, sizeof ear - 2);

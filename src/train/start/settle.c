@@ -265,6 +265,16 @@ static int enlarge_vocoder(Config *cfg, double minutes, Log *log, Err *err)
     return config_take(cfg, "vocoder_size", "large", "the vocoder is trained on a GPU", err);
 }
 
+/* Critics take longer than the network itself, which a CPU has no time for. */
+static int give_critics(Config *cfg, Err *err)
+{
+    char dim[16];
+    if (config_is_given(cfg, "vocoder_critic_dim"))
+        return 0;
+    snprintf(dim, sizeof dim, "%d", cfg->vocoder_dim / 2);
+    return config_take(cfg, "vocoder_critic_dim", dim, "the vocoder is trained on a GPU", err);
+}
+
 /* ---- adaptation ---- */
 
 /* Lowers a number that was not given. */
@@ -323,6 +333,8 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
         rc = enlarge_vocoder(cfg, s->minutes, log, err);
     else if (leads && little && s->fresh && !cfg->init_from[0])
         rc = begin_with_base(cfg, train, s->minutes, log, err);
+    if (!rc && leads && s->fresh && cfg->network == NETWORK_VOCODER && !is_cpu(model))
+        rc = give_critics(cfg, err);
     if (!rc && leads && little && config_begins_with(cfg) && !s->resumed)
         rc = adapt(cfg, model, err);
     if (!rc && leads && !s->resumed)
