@@ -84,6 +84,7 @@ FLAGS.f64 := -DREAL=double
 # multiply-add where there is one.
 FLAGS.vector := -fno-math-errno -fno-trapping-math
 FLAGS.sound_host := -fno-math-errno -fno-trapping-math
+FLAGS.spectral_host := $(FLAGS.sound_host)
 FLAGS.vector.avx2 := -mfma
 FLAGS.vector.avx512 := -mfma -mavx512bw -mprefer-vector-width=512
 FLAGS.product.avx2 := $(FLAGS.vector.avx2)
