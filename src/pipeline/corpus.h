@@ -73,6 +73,11 @@ int corpus_open_split(Corpus *c, const CorpusSource *source, const Config *cfg, 
 /* What a training hears at its validations: of the clips held out validation_clips at most, evenly spread and
  * always the same ones; in pairs of one speaker where there are any. */
 int corpus_open_validation(Corpus *c, const CorpusSource *source, const Config *cfg, Log *log, Err *err);
+/* `most` clips of a corpus, or all of fewer, chosen in the same way: of all lengths, which the first batches
+ * of a pass are not. Items and lengths are its own, the rest is that of `c`, which must outlive it.
+ * ERR_NOMEM: nothing is open. */
+int corpus_some(Corpus *some, const Corpus *c, uint32_t most, Err *err);
+void corpus_some_close(Corpus *some); /* a zeroed one is allowed */
 /* Like corpus_open_split, but opens its own source. */
 int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
 /* Batches number the languages as in this list, that of a voice with its own order. What it does not have

@@ -1,5 +1,6 @@
-/* corpus_thin.c - some clips for all: those that a validation hears. A row of a batch takes its voice from
- * another row of its speaker, so clips are kept in pairs of one speaker, as the sampler makes them. */
+/* corpus_thin.c - some clips for all: those that a validation hears, or that say how a speaker speaks. A row
+ * of a batch takes its voice from another row of its speaker, so clips are kept in pairs of one speaker, as
+ * the sampler makes them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,30 @@ static int thin(Corpus *c, uint32_t most, Err *err)
     free(keeps);
     free(is_paired);
     return rc;
+}
+
+int corpus_some(Corpus *some, const Corpus *c, uint32_t most, Err *err)
+{
+    const size_t count = c->count ? c->count : 1;
+    *some = *c;
+    some->items = mem_calloc(count, sizeof *some->items);
+    some->lengths = mem_calloc(count, sizeof *some->lengths);
+    int rc = some->items && some->lengths ? 0 : err_set(err, ERR_NOMEM, "no memory for %u clips", c->count);
+    if (!rc) {
+        memcpy(some->items, c->items, c->count * sizeof *c->items);
+        memcpy(some->lengths, c->lengths, c->count * sizeof *c->lengths);
+        rc = c->count > most ? thin(some, most, err) : 0;
+    }
+    if (rc)
+        corpus_some_close(some);
+    return rc;
+}
+
+void corpus_some_close(Corpus *some)
+{
+    free(some->items);
+    free(some->lengths);
+    *some = (Corpus){0};
 }
 
 int corpus_open_validation(Corpus *c, const CorpusSource *source, const Config *cfg, Log *log, Err *err)

@@ -319,6 +319,13 @@ static void test_words(void **state)
     has(v.evidence, "30.0 %");
     has(v.evidence, "6.0 %");
     has(v.evidence, "0.70 times");
+    /* What was heard at the beginning of a longer training, before its end is there. */
+    f.total_steps = 30000, f.ended = 0;
+    nothing(&f);
+    f.total_steps = 20000;
+    only(&f, VOICE_WORDS);
+    f.total_steps = 30000, f.ended = 1;
+    only(&f, VOICE_WORDS);
     add_heard(&f, 8000, 60, 24);
     has(only(&f, VOICE_WORDS).advice, "30 % at step 6000");
     f.heard_count = 1;

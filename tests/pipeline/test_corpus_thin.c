@@ -116,11 +116,34 @@ static void test_the_same(void **state)
     close_held(&b);
 }
 
+/* Some of an open corpus: the same choice, and the corpus keeps all of its own. */
+static void test_some_of_an_open_one(void **state)
+{
+    Held h;
+    Corpus some;
+    Err err = {0};
+    open_held(&h, "--val-split 0.5 --validation-clips 8");
+    const uint32_t count = h.all.count;
+    assert_int_equal(corpus_some(&some, &h.all, 8, &err), 0);
+    assert_int_equal(some.count, 8);
+    assert_memory_equal(some.items, h.heard.items, 8 * sizeof *some.items);
+    assert_memory_equal(some.lengths, h.heard.lengths, 8 * sizeof *some.lengths);
+    corpus_some_close(&some);
+    assert_int_equal(h.all.count, count);
+    place_of(&h, 0);
+    assert_int_equal(corpus_some(&some, &h.all, count + 1, &err), 0);
+    assert_int_equal(some.count, count);
+    corpus_some_close(&some);
+    corpus_some_close(&some);
+    close_held(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_some), cmocka_unit_test(test_pairs),    cmocka_unit_test(test_odd),
-        cmocka_unit_test(test_all),  cmocka_unit_test(test_the_same),
+        cmocka_unit_test(test_some),     cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_odd),      cmocka_unit_test(test_all),
+        cmocka_unit_test(test_the_same), cmocka_unit_test(test_some_of_an_open_one),
     };
     return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);
 }

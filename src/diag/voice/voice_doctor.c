@@ -22,6 +22,7 @@
 /* From a usual fit to that of a text that is not said: suspects are further along. */
 #define SUSPECT_WAY 0.4
 #define SUSPECT_CLIPS 30  /* clips that an outlier can be told among, at the least */
+#define BEGINNING 0.25    /* of the steps */
 #define JUDGED_WORDS 50   /* of the recordings, from which the judge itself is judged */
 #define SURE 2.0          /* standard errors between two shares of words */
 #define SPEECH_FRAMES 3.0 /* frames per symbol from which a symbol of one frame is remarkable */
@@ -533,6 +534,9 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
         return 1;
     }
     if (!is_bad(LIMIT_VOICE_WORDS, a - b) || a - b < SURE * error)
+        return 0;
+    /* What it said at the beginning says nothing of a training that is still going on. */
+    if (!f->ended && (double)h->step < BEGINNING * (double)f->total_steps)
         return 0;
     v->step = h->step;
     EVIDENCE(v, SAY_VOICE_WORDS, (long long)h->words, (long long)h->words_wrong, 100 * a,

@@ -45,8 +45,7 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], const E
                        EvaluatedBatch each, void *arg, Err *err)
 {
     double frames = 0;
-    const int64_t batches = sampler_batches(pipeline_sampler(p));
-    const int64_t shares = (o->most && o->most < batches ? o->most : batches) * pipeline_shares(p).micro;
+    const int64_t shares = sampler_batches(pipeline_sampler(p)) * pipeline_shares(p).micro;
     int64_t lost = 0, evaluated = 0;
     int rc = engine_evaluate_begin(e, err);
     for (int64_t i = 0; i < shares && !rc; i++) {
@@ -126,7 +125,8 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
 typedef struct Looks {
     EngineLook *first;
     MannerSums *sums;
-    int clips;
+    int clips, seen;
+    int every; /* one of so many: batches are of one length each, and short sentences are spoken otherwise */
 } Looks;
 
 /* The first row of the first batch is the same clip at every validation. */
@@ -137,8 +137,11 @@ static int look_at_rows(void *arg, Engine *e, int64_t number, Err *err)
     const BatchInfo *info;
     engine_batch(e, &layout, &info);
     int rc = number ? 0 : engine_look(e, 0, l->first, err);
-    for (int row = 0; row < info->count && l->clips < LOOKED_AT && !rc; row++, l->clips++) {
+    for (int row = 0; row < info->count && !rc; row++) {
         EngineLook look;
+        if (l->seen++ % l->every)
+            continue;
+        l->clips++;
         rc = engine_look(e, row, &look, err);
         if (!rc)
             manner_add(l->sums, &look);
@@ -220,11 +223,18 @@ static int speak_clips(Trainer *t, Validation *v, int last, Err *err)
 static int usual_lengths(Trainer *t, UsualLengths *u, const EvaluateOptions *validation, Err *err)
 {
     EvaluateOptions o = *validation;
+    Corpus some = {0};
     int rc = usual_lengths_open(u, tokens_count(), err);
-    o.corpus = t->o.train;
+    if (!rc)
+        rc = corpus_some(&some, t->o.train, MEASURED_CLIPS, err);
+    o.corpus = &some;
     o.lost = NULL;
-    o.most = (MEASURED_CLIPS + t->o.batch - 1) / t->o.batch;
-    return rc ? rc : align_clips(t->engine, &o, usual_lengths_add, u, err);
+    if (!rc)
+        rc = align_clips(t->engine, &o, usual_lengths_add, u, err);
+    /* A reader that is stuck may still look at the clips. */
+    if (rc != ERR_WORKER)
+        corpus_some_close(&some);
+    return rc;
 }
 
 /* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners; of a
@@ -245,7 +255,7 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
     const int voice = t->cfg->network == NETWORK_VOICE;
     UsualLengths usual = {0};
     MannerSums sums = {.usual = &usual};
-    Looks looks = {.first = &look, .sums = &sums};
+    Looks looks = {.first = &look, .sums = &sums, .every = 1 + (int)(clips / (LOOKED_AT + 1))};
     *v = (Validation){.own_text = NAN};
     int rc = voice ? usual_lengths(t, &usual, &o, err) : 0;
     if (!rc)

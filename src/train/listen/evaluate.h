@@ -17,7 +17,6 @@ typedef struct EvaluateOptions {
     uint64_t *peak_model, *peak_data;
     int64_t *lost; /* raised by the clips that could not be loaded, on all ranks; may be NULL */
     Ranks *ranks;  /* that share the clips out; those of the engine. NULL: alone */
-    int64_t most;  /* batches, the first ones of the shuffled corpus; 0: all */
 } EvaluateOptions;
 
 /* All clips of the corpus once through the network, with their own durations, without dropout and
