@@ -79,6 +79,7 @@ struct Trainer {
     int64_t val_step, save_step, sample_step;
     int64_t most_steps;  /* by max_steps and epochs */
     int measuring;       /* --minutes: the last step is not known yet */
+    int critics_wait;    /* --minutes: less than critic_from of the time is over, whatever the steps say */
     double measure_from; /* clock */
     int64_t measure_step;
     double aside, measure_aside; /* seconds between steps, for validations and checkpoints; at measure_from */

@@ -116,7 +116,7 @@ static int ask_critics(Trainer *t, Err *err)
     const int is_voice = cfg->network == NETWORK_VOICE;
     if (!(is_voice ? cfg->critic_dim : cfg->vocoder_critic_dim))
         return 0;
-    if (!t->state.critic_step && !t->measuring && cfg->critic_from < 1 &&
+    if (!t->state.critic_step && !t->measuring && !t->critics_wait && cfg->critic_from < 1 &&
         (double)t->state.step >= cfg->critic_from * (double)t->total) {
         PipelineReport p;
         pipeline_report(t->pipeline, &p);

@@ -65,6 +65,24 @@ static void a_time_that_is_over_unmeasured_ends_the_run(void **state)
     config_close(&cfg);
 }
 
+/* A slow beginning makes a third of the steps seem near; of the time it is far. */
+static void critics_wait_for_their_share_of_the_time(void **state)
+{
+    (void)state;
+    Trainer t;
+    Config cfg;
+    begin(&t, &cfg);
+    pass(&t, 1, 20);
+    pass(&t, 2, 40);
+    pass(&t, (int)(t.total - t.state.step), 10);
+    assert_true(t.critics_wait);
+    pass(&t, 1, 100); /* 170 s of 600 */
+    assert_true(t.critics_wait);
+    pass(&t, 1, 15);
+    assert_false(t.critics_wait);
+    config_close(&cfg);
+}
+
 /* A time that gives few steps has a warm-up of a tenth of them, and one that was given stays. */
 static void the_warm_up_follows_the_time(void **state)
 {
@@ -150,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_beginning_does_not_end_the_run),
         cmocka_unit_test(a_time_that_is_over_unmeasured_ends_the_run),
+        cmocka_unit_test(critics_wait_for_their_share_of_the_time),
         cmocka_unit_test(the_warm_up_follows_the_time),
         cmocka_unit_test(a_validation_is_no_step),
         cmocka_unit_test(the_line_fits),

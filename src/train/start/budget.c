@@ -90,6 +90,8 @@ static void begin_measuring(Trainer *t, double now)
 static void look_at_clock(Trainer *t)
 {
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
+    /* The first steps are slow, so that few seem to fit, of which critic_from is soon over. */
+    t->critics_wait = t->first_step <= t->state.schedule_from && elapsed < t->cfg->critic_from * budget;
     if (budget <= 0 || t->first_step > t->state.schedule_from ||
         (elapsed > LAST_LOOK * budget && !t->measuring))
         return;

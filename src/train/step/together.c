@@ -171,9 +171,9 @@ int together_load(Trainer *t, Err *err)
 int together_decide(Trainer *t, Err *err)
 {
     struct {
-        int64_t total, val_step, save_step, sample_step, state_total, warmup, measuring;
+        int64_t total, val_step, save_step, sample_step, state_total, warmup, measuring, critics_wait;
     } d = {t->total,       t->val_step,     t->save_step, t->sample_step,
-           t->state.total, t->state.warmup, t->measuring};
+           t->state.total, t->state.warmup, t->measuring, t->critics_wait};
     int rc = ranks_broadcast(t->o.ranks, &d, sizeof d, 0, err);
     if (rc)
         return rc;
@@ -184,6 +184,7 @@ int together_decide(Trainer *t, Err *err)
     t->state.total = d.state_total;
     t->state.warmup = d.warmup;
     t->measuring = (int)d.measuring;
+    t->critics_wait = (int)d.critics_wait;
     return 0;
 }
 
