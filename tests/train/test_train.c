@@ -229,7 +229,7 @@ static int64_t state_of(const char *path, int field)
     if (safetensors_open(&f, path, &err))
         fail_msg("%s", err.msg);
     const TensorView *t = safetensors_find(&f, "train.state");
-    assert_true(t && t->bytes == 16 * sizeof(int64_t));
+    assert_true(t && t->bytes == 17 * sizeof(int64_t));
     int64_t v = ((const int64_t *)t->data)[field];
     safetensors_close(&f);
     return v;

@@ -11,6 +11,7 @@
 #include "voice/base_file.h"
 
 #define MANY_MINUTES 300.0 /* of speech, which a voice of the usual size does not learn by heart */
+#define LARGE_VOCODER 512  /* width */
 #define LARGE_DECODER 256  /* from this width on */
 #define ADAPT_WARMUP 50    /* steps */
 #define ADAPT_BATCH 8      /* clips */
@@ -265,11 +266,13 @@ static int enlarge_vocoder(Config *cfg, double minutes, Log *log, Err *err)
     return config_take(cfg, "vocoder_size", "large", "the vocoder is trained on a GPU", err);
 }
 
-/* Critics take longer than the network itself, which a CPU has no time for. */
+/* Critics take twice as long as the network itself. In the same minutes copies of an hour's recordings gained
+ * by them, those of five minutes and those of a small vocoder did not (docs/SPEED.md); a CPU has no time for
+ * them. */
 static int give_critics(Config *cfg, Err *err)
 {
     char dim[16];
-    if (config_is_given(cfg, "vocoder_critic_dim"))
+    if (config_is_given(cfg, "vocoder_critic_dim") || cfg->vocoder_dim < LARGE_VOCODER)
         return 0;
     snprintf(dim, sizeof dim, "%d", cfg->vocoder_dim / 2);
     return config_take(cfg, "vocoder_critic_dim", dim, "the vocoder is trained on a GPU", err);
@@ -333,7 +336,7 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
         rc = enlarge_vocoder(cfg, s->minutes, log, err);
     else if (leads && little && s->fresh && !cfg->init_from[0])
         rc = begin_with_base(cfg, train, s->minutes, log, err);
-    if (!rc && leads && s->fresh && cfg->network == NETWORK_VOCODER && !is_cpu(model))
+    if (!rc && leads && !little && s->fresh && cfg->network == NETWORK_VOCODER && !is_cpu(model))
         rc = give_critics(cfg, err);
     if (!rc && leads && little && config_begins_with(cfg) && !s->resumed)
         rc = adapt(cfg, model, err);
