@@ -196,9 +196,9 @@ const Option option_table[] = {
     INT(M, vocoder_layers, "8", 1, 64, "Blocks of the vocoder.", VOCODER_ONLY),
     INT(M, vocoder_critic_dim, "0", 0, 2048,
          "Width of the vocoder's critics: networks that are trained along with it to tell its sound from "
-         "recordings, and so teach it to sound like them. They are not part of the finished vocoder. On a GPU, "
-         "a large vocoder that learns from half an hour of speech or more has critics of half its width, unless "
-         "this is set. 0: none.",
+         "recordings, and so teach it to sound like them. They are not part of the finished vocoder. On a "
+         "GPU, a large vocoder that learns from half an hour of speech or more has critics of half its "
+         "width, unless this is set. 0: none.",
          VOCODER_ONLY),
 
     /* model: the features it sees */

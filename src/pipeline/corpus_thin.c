@@ -61,8 +61,8 @@ static void choose(uint8_t *keeps, uint8_t *is_paired, const uint32_t *pairs, ui
     keep_singles(keeps, is_paired, c, left < singles ? left : singles, singles);
 }
 
-/* Leaves `most` of more clips than that. */
-static int thin(Corpus *c, uint32_t most, Err *err)
+/* Takes `most` of more clips than that into `to`, which has room for them or is the same corpus. */
+static int take_some(Corpus *to, const Corpus *c, uint32_t most, Err *err)
 {
     uint32_t *pairs = mem_calloc(c->count, sizeof *pairs);
     uint32_t *waiting = mem_calloc((size_t)c->speaker_count, sizeof *waiting);
@@ -75,10 +75,10 @@ static int thin(Corpus *c, uint32_t most, Err *err)
         choose(keeps, is_paired, pairs, find_pairs(pairs, waiting, c), c, most);
         for (uint32_t i = 0; i < c->count && kept < most; i++)
             if (keeps[i]) {
-                c->items[kept] = c->items[i];
-                c->lengths[kept++] = c->lengths[i];
+                to->items[kept] = c->items[i];
+                to->lengths[kept++] = c->lengths[i];
             }
-        c->count = kept;
+        to->count = kept;
     }
     free(pairs);
     free(waiting);
@@ -89,15 +89,16 @@ static int thin(Corpus *c, uint32_t most, Err *err)
 
 int corpus_some(Corpus *some, const Corpus *c, uint32_t most, Err *err)
 {
-    const size_t count = c->count ? c->count : 1;
+    const uint32_t count = c->count < most ? c->count : most, room = count ? count : 1;
     *some = *c;
-    some->items = mem_calloc(count, sizeof *some->items);
-    some->lengths = mem_calloc(count, sizeof *some->lengths);
-    int rc = some->items && some->lengths ? 0 : err_set(err, ERR_NOMEM, "no memory for %u clips", c->count);
-    if (!rc) {
-        memcpy(some->items, c->items, c->count * sizeof *c->items);
-        memcpy(some->lengths, c->lengths, c->count * sizeof *c->lengths);
-        rc = c->count > most ? thin(some, most, err) : 0;
+    some->items = mem_calloc(room, sizeof *some->items);
+    some->lengths = mem_calloc(room, sizeof *some->lengths);
+    int rc = some->items && some->lengths ? 0 : err_set(err, ERR_NOMEM, "no memory for %u clips", count);
+    if (!rc && c->count > most) {
+        rc = take_some(some, c, most, err);
+    } else if (!rc) {
+        memcpy(some->items, c->items, count * sizeof *c->items);
+        memcpy(some->lengths, c->lengths, count * sizeof *c->lengths);
     }
     if (rc)
         corpus_some_close(some);
@@ -117,7 +118,7 @@ int corpus_open_validation(Corpus *c, const CorpusSource *source, const Config *
     const uint32_t held_out = c->count, most = (uint32_t)cfg->validation_clips;
     if (rc || !most || held_out <= most)
         return rc;
-    rc = thin(c, most, err);
+    rc = take_some(c, c, most, err);
     if (rc)
         corpus_close(c);
     else
