@@ -3,6 +3,7 @@
 #include "support/train_testing.h"
 
 #include "config/bindings.h"
+#include "train/start/settle.h"
 #include "voice/checkpoint.h"
 
 #define VOCODER \
@@ -174,10 +175,46 @@ static void the_plan_is_what_is_used(void **state)
     job_close(&j);
 }
 
+/* Minutes of speech, a device, and settings -> the width of the vocoder's critics. */
+static int critics_of(float minutes, const char *device_name, const char *more, const char *value)
+{
+    char network[] = "--network", vocoder[] = "vocoder", none[] = "--init-from", word[] = "none";
+    char *args[] = {network, vocoder, none, word, (char *)(uintptr_t)more, (char *)(uintptr_t)value};
+    Config cfg;
+    Device *device;
+    Err err = {0};
+    Log log;
+    log_init(&log, LOG_ERROR);
+    if (config_load(&cfg, NULL, more ? 6 : 4, args, &err) ||
+        device_open(&device, device_name, &(DeviceOptions){0}, &err))
+        fail_msg("%s", err.msg);
+    SampleLength length = {.frames =
+                               (uint32_t)(minutes * 60 * (float)cfg.sample_rate / (float)cfg.hop_length)};
+    const Corpus train = {.count = 1, .lengths = &length, .segment_frames = 1};
+    Settled s = {.fresh = 1};
+    if (settle_data(&s, &cfg, &train, device, NULL, &log, &err))
+        fail_msg("%s", err.msg);
+    const int dim = cfg.vocoder_critic_dim;
+    device_close(device);
+    config_close(&cfg);
+    return dim;
+}
+
+static void a_large_vocoder_of_half_an_hour_has_critics(void **state)
+{
+    assert_int_equal(critics_of(31, "sim0", NULL, NULL), 256);
+    assert_int_equal(critics_of(29, "sim0", NULL, NULL), 0);
+    assert_int_equal(critics_of(31, "cpu", NULL, NULL), 0);
+    assert_int_equal(critics_of(31, "sim0", "--vocoder-size", "small"), 0);
+    assert_int_equal(critics_of(31, "sim0", "--vocoder-critic-dim", "0"), 0);
+    assert_int_equal(critics_of(29, "cpu", "--vocoder-critic-dim", "64"), 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resume_is_exact),
+        cmocka_unit_test(a_large_vocoder_of_half_an_hour_has_critics),
         cmocka_unit_test(same_for_any_way_of_loading),
         cmocka_unit_test(looking_does_not_disturb),
         cmocka_unit_test(it_learns),
