@@ -179,7 +179,7 @@ static const CmdOption options[] = {
      "number format of the weights: bf16 (default) or float32 in safetensors; float32 (default), float16 or "
      "int8 in onnx"},
     {"vocoder", "PATH", TEXT_AT(ExportCommand, vocoder), 0,
-     "the vocoder to include (default: D/vocoder); griffin_lim: none"},
+     "the vocoder to include (default: D/vocoder, unless Griffin-Lim is better); griffin_lim: none"},
     {"voice-clips", "N", TEXT_AT(ExportCommand, clips), 0,
      "at most this many reference clips of each speaker (default: all in the checkpoint)"},
     {"licence", "TEXT", TEXT_AT(ExportCommand, credits.licence), 0,

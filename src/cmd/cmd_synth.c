@@ -638,8 +638,8 @@ static const CmdOption options[] = {
     {"alignment-png", "F.png", TEXT_AT(Synth, alignment_png), 0,
      "draw the mel of the first sentence with symbols, durations and pitch"},
     {"vocoder", "PATH", TEXT_AT(Synth, vocoder), 0,
-     "what turns mels into sound: a vocoder, or griffin_lim (default: D/vocoder if it exists, otherwise "
-     "griffin_lim)"},
+     "what turns mels into sound: a vocoder, or griffin_lim (default: D/vocoder, unless griffin_lim's copies "
+     "are closer to the recordings)"},
     {"iterations", "N", TEXT_AT(Synth, iterations), 0,
      "iterations of Griffin-Lim (default: 60; 0 if there is a vocoder)"},
     {"overwrite", NULL, 0, FLAG_AT(Synth, overwrite), PLACE_OVERWRITE},

@@ -281,15 +281,17 @@ static void say_validation(Trainer *t, const Validation *v)
     const char *verdict = "";
     if (c->best.step == t->state.step)
         verdict = c->best.ear.movement > 0 || c->best.taught ? ": the best so far" : ", the lowest so far";
+    const int by_ear = v->ear.movement > 0;
     if (v->ear.movement > 0) {
         snprintf(ear, sizeof ear, "; ");
         ear_sentence(&v->ear, ear + 2, sizeof ear - 2);
     }
     if (copies[1] > 0)
-        snprintf(ear, sizeof ear, "; copies %.3f from the recordings, Griffin-Lim's %.3f", copies[0],
-                 copies[1]);
+        snprintf(ear, sizeof ear, "; its copies are %.3f away from the recordings, Griffin-Lim's %.3f",
+                 copies[0], copies[1]);
     log_line(t->log, telling_news(t, &t->telling.validated, t->state.step == t->total),
-             "validation at step %lld: loss %.4f%s%s", (long long)t->state.step, v->loss, ear, verdict);
+             "validation at step %lld: loss %.4f%s%s", (long long)t->state.step, v->loss,
+             by_ear ? ear : verdict, by_ear ? verdict : ear);
 }
 
 void report_validation(Trainer *t, const Validation *v)

@@ -336,6 +336,10 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
         rc = enlarge_vocoder(cfg, s->minutes, log, err);
     else if (leads && little && s->fresh && !cfg->init_from[0])
         rc = begin_with_base(cfg, train, s->minutes, log, err);
+    if (!rc && leads && s->fresh && cfg->network == NETWORK_VOCODER && is_cpu(model))
+        log_info(log, "a CPU rarely learns a vocoder that sounds better than Griffin-Lim, which is built in; "
+                      "only ONNX and "
+                      "Piper files cannot do without one");
     if (!rc && leads && !little && s->fresh && cfg->network == NETWORK_VOCODER && !is_cpu(model))
         rc = give_critics(cfg, err);
     if (!rc && leads && little && config_begins_with(cfg) && !s->resumed)
