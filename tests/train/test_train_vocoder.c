@@ -181,7 +181,7 @@ static int critics_of(float minutes, const char *device_name, const char *more, 
     char network[] = "--network", vocoder[] = "vocoder", none[] = "--init-from", word[] = "none";
     char *args[] = {network, vocoder, none, word, (char *)(uintptr_t)more, (char *)(uintptr_t)value};
     Config cfg;
-    Device *device;
+    Device *device = NULL;
     Err err = {0};
     Log log;
     log_init(&log, LOG_ERROR);
