@@ -64,7 +64,7 @@ step_of() { find "$1" -maxdepth 1 -name 'step-*.safetensors' | sort | tail -1; }
 both voice "" "" && both both "" ""
 [ $? = 0 ] && grep -q "^the voice is finished; continuing with the vocoder$" "$dir/log" && ! grep -q "^network voice" "$dir/log"
 verdict a_finished_voice_waits_for_its_vocoder $?
-grep -q "^  next .*synth --checkpoint $dir/timed " "$dir/said" && grep -q "^  *myxtts serve $dir/timed$" "$dir/said" && grep -q "^  *myxtts export --checkpoint $dir/timed " "$dir/said"
+grep -q "^  next .*synth .*--checkpoint $dir/timed " "$dir/said" && grep -q "^  *myxtts serve $dir/timed$" "$dir/said" && grep -q "^  *myxtts export --checkpoint $dir/timed " "$dir/said"
 verdict what_to_type_is_said $?
 before=$(step_of "$dir/timed")
 both both "" ""

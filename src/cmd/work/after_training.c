@@ -90,8 +90,7 @@ void after_next(const TrainSummary *s, const Config *cfg, char *out, size_t cap)
     if (!*s->last_checkpoint)
         return;
     if (speaks_from(folder, sizeof folder, cfg))
-        snprintf(out, cap, "myxtts synth --checkpoint %s --text \"This is how I sound.\" --output out.wav",
-                 folder);
+        snprintf(out, cap, "myxtts synth \"This is how I sound.\" --checkpoint %s --output me.wav", folder);
     else
         snprintf(out, cap, "myxtts vocode RECORDING.wav --checkpoint %s --output copy.wav", folder);
 }
