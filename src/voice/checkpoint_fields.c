@@ -65,7 +65,9 @@ static const CheckpointField fields[] = {
     F64("train.best", state.choice.best.ear.pitch_range, "its pitch range", ADDED),
     F64("train.best", state.choice.best.ear.length_ratio, "its length", ADDED),
     F64("train.best", state.choice.peak, "highest score so far", ADDED),
-    F64("train.best", state.choice.level, "score of the last validation that was a clear improvement", ADDED),
+    F64("train.best", state.choice.level,
+         "score of the last validation that was a clear improvement; of a vocoder that critics teach, the "
+         "lowest loss since they do", ADDED),
     F64("train.best", state.choice.lowest_loss, "lowest validation loss", ADDED),
     F64("train.best", state.choice.floor, "the lowest validation loss when the best was judged", ADDED),
     F32_IN_BYTES("train.guard", state.guard.norm, "norm of the newest gradient, per frame"),

@@ -77,15 +77,15 @@ static int choose_by_ear(const Checkpoint *v, int asked, int needed, Log *log)
         log_warn(
             log,
             "this file will sound rougher than `myxtts synth`, where Griffin-Lim makes the sound: copies "
-            "by the vocoder %s (step %lld) are %.3f away from the recordings, Griffin-Lim's %.3f; a GPU "
-            "trains a better one in minutes",
+            "by the vocoder %s (step %lld) are %.3f away from the recordings, Griffin-Lim's %.3f; train "
+            "the vocoder longer, on a GPU, for a better file",
             v->path, (long long)s->step, s->copies[0], s->copies[1]);
     else if (worse && !asked)
-        log_info(
-            log,
-            "Griffin-Lim makes the sound: copies by the vocoder %s (step %lld) are %.3f away from the "
-            "recordings, its own %.3f; a GPU trains a better one in minutes; to use this one: --vocoder %s",
-            v->path, (long long)s->step, s->copies[0], s->copies[1], v->path);
+        log_info(log,
+                 "Griffin-Lim makes the sound: copies by the vocoder %s (step %lld) are %.3f away from the "
+                 "recordings, Griffin-Lim's %.3f; train the vocoder longer, on a GPU, or use it anyway: "
+                 "--vocoder %s",
+                 v->path, (long long)s->step, s->copies[0], s->copies[1], v->path);
     else if (worse)
         log_info(log, "copies by this vocoder are %.3f from the recordings, Griffin-Lim's are %.3f",
                  s->copies[0], s->copies[1]);

@@ -4,6 +4,7 @@
 
 #include "config/bindings.h"
 #include "train/start/settle.h"
+#include "voice/best_note.h"
 #include "voice/checkpoint.h"
 
 #define VOCODER \
@@ -175,6 +176,19 @@ static void the_plan_is_what_is_used(void **state)
     job_close(&j);
 }
 
+/* Also of one whose loss is not the lowest. */
+static void the_newest_that_critics_taught_is_the_best(void **state)
+{
+    const char *folder = new_folder();
+    Judged best;
+    train(folder, VOCODER "--vocoder-critic-dim 8 --val-step 4 --critic-from 0.5", plain);
+    assert_true(best_note_read(&best, folder));
+    assert_true(best.taught && best.step == 20);
+    train(folder = new_folder(), VOCODER "--val-step 4", plain);
+    assert_true(best_note_read(&best, folder));
+    assert_false(best.taught);
+}
+
 /* Minutes of speech, a device, and settings -> the width of the vocoder's critics. */
 static int critics_of(float minutes, const char *device_name, const char *more, const char *value)
 {
@@ -214,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resume_is_exact),
+        cmocka_unit_test(the_newest_that_critics_taught_is_the_best),
         cmocka_unit_test(a_large_vocoder_of_half_an_hour_has_critics),
         cmocka_unit_test(same_for_any_way_of_loading),
         cmocka_unit_test(looking_does_not_disturb),
