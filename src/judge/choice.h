@@ -1,7 +1,7 @@
 /* choice.h - which checkpoint of a run is the best: the one that a listener would choose. Of voices that
  * speak it is the one closest to the recordings (ear.h); words are a veto, and they may come late. The loss
  * of validation decides only where nothing can be heard: among checkpoints that do not speak yet, and for a
- * vocoder. What critics teach a vocoder raises its loss and is heard as a gain: of the checkpoints that they
+ * vocoder. What critics teach a vocoder raises its loss without being a fault: of the checkpoints that they
  * have taught the newest is the best, unless its loss is far from the lowest of these. All of it is
  * arithmetic on what was measured. Threads: any. */
 #ifndef MYXTTS_CHOICE_H

@@ -266,9 +266,9 @@ static int enlarge_vocoder(Config *cfg, double minutes, Log *log, Err *err)
     return config_take(cfg, "vocoder_size", "large", "the vocoder is trained on a GPU", err);
 }
 
-/* Critics take twice as long as the network itself. In the same minutes copies of an hour's recordings gained
- * by them, those of five minutes and those of a small vocoder did not (docs/SPEED.md); a CPU has no time for
- * them. */
+/* Critics take twice as long as the network itself. In the same minutes copies of an hour's recordings lost
+ * nothing by them and gained detail, those of five minutes and of a small vocoder fell behind
+ * (docs/SPEED.md); a CPU has no time for them. */
 static int give_critics(Config *cfg, Err *err)
 {
     char dim[16];
