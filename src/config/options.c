@@ -405,7 +405,7 @@ const Option option_table[] = {
          LOSS),
     FLOAT(T, critic_from, "0.3", 0, 1,
          "Share of the run after which the critics take part; until then the voice learns to pronounce "
-         "words, and the vocoder what a sound is."),
+         "words, and the vocoder what a sound is. Without a value a vocoder with critics takes 0.7."),
     FLOAT(T, critic_loss_weight, "0.1", 0.001, 1000,
          "Weight of the critics' own loss. AdamW is indifferent to it, the clipping of gradients is not."),
     FLOAT(T, adversarial_loss_weight, "0.2", 0, 1000, "Weight of the loss from the critics' scores."),

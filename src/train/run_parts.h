@@ -80,7 +80,9 @@ struct Trainer {
     int64_t most_steps;  /* by max_steps and epochs */
     int measuring;       /* --minutes: the last step is not known yet */
     int critics_wait;    /* --minutes: less than critic_from of the time is over, whatever the steps say */
-    double measure_from; /* clock */
+    double measure_from; /* clock; 0: not yet */
+    double settles;      /* clock: before it steps are not what they will be */
+    int looks_soon;      /* the last step may be wrong by much */
     int64_t measure_step;
     double aside, measure_aside; /* seconds between steps, for validations and checkpoints; at measure_from */
     double beside[BESIDE_PREPARING]; /* seconds; the meter knows the others */
@@ -151,6 +153,7 @@ void report_curve(Trainer *t); /* curve.c: loss.png */
 
 /* budget.c: --minutes. step is called after every step. */
 void budget_open(Trainer *t);
+void budget_steps_change(Trainer *t);
 int budget_step(Trainer *t, Err *err);
 
 /* clip_trace.c */

@@ -122,6 +122,7 @@ static int ask_critics(Trainer *t, Err *err)
         pipeline_report(t->pipeline, &p);
         t->since = p.batches;
         t->state.critic_step = next;
+        budget_steps_change(t);
         log_info(t->log,
                  "the critics take part from step %lld on: the %s learns to sound like the recordings",
                  (long long)next, is_voice ? "voice" : "vocoder");

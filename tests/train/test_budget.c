@@ -30,6 +30,8 @@ static void pass(Trainer *t, int steps, double seconds)
     t->started -= seconds;
     if (t->measure_from > 0)
         t->measure_from -= seconds;
+    if (t->settles > 0)
+        t->settles -= seconds;
     t->state.step += steps;
     assert_int_equal(budget_step(t, NULL), 0);
 }
@@ -80,6 +82,25 @@ static void critics_wait_for_their_share_of_the_time(void **state)
     assert_true(t.critics_wait);
     pass(&t, 1, 15);
     assert_false(t.critics_wait);
+    config_close(&cfg);
+}
+
+/* Steps of 0.1 s that critics make three times as long, after most of the time. */
+static void late_critics_keep_the_time(void **state)
+{
+    (void)state;
+    Trainer t;
+    Config cfg;
+    begin(&t, &cfg);
+    double seconds = 0;
+    for (; seconds < 530; seconds += 1)
+        pass(&t, 10, 1);
+    assert_in_range(t.total, 5700, 6000);
+    budget_steps_change(&t);
+    pass(&t, 1, 6); /* the first one takes its time */
+    for (seconds += 6; t.state.step < t.total; seconds += 3)
+        pass(&t, 10, 3);
+    assert_in_range((int)seconds, 580, 610);
     config_close(&cfg);
 }
 
@@ -169,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_slow_beginning_does_not_end_the_run),
         cmocka_unit_test(a_time_that_is_over_unmeasured_ends_the_run),
         cmocka_unit_test(critics_wait_for_their_share_of_the_time),
+        cmocka_unit_test(late_critics_keep_the_time),
         cmocka_unit_test(the_warm_up_follows_the_time),
         cmocka_unit_test(a_validation_is_no_step),
         cmocka_unit_test(the_line_fits),

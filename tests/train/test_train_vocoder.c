@@ -189,6 +189,8 @@ static void the_newest_that_critics_taught_is_the_best(void **state)
     assert_false(best.taught);
 }
 
+static double critics_from; /* of the last call */
+
 /* Minutes of speech, a device, and settings -> the width of the vocoder's critics. */
 static int critics_of(float minutes, const char *device_name, const char *more, const char *value)
 {
@@ -209,6 +211,7 @@ static int critics_of(float minutes, const char *device_name, const char *more, 
     if (settle_data(&s, &cfg, &train, device, NULL, &log, &err))
         fail_msg("%s", err.msg);
     const int dim = cfg.vocoder_critic_dim;
+    critics_from = cfg.critic_from;
     device_close(device);
     config_close(&cfg);
     return dim;
@@ -217,6 +220,9 @@ static int critics_of(float minutes, const char *device_name, const char *more, 
 static void a_large_vocoder_of_half_an_hour_has_critics(void **state)
 {
     assert_int_equal(critics_of(31, "sim0", NULL, NULL), 256);
+    assert_true(critics_from == 0.7);
+    assert_int_equal(critics_of(31, "sim0", "--critic-from", "0.4"), 256);
+    assert_true(critics_from == 0.4);
     assert_int_equal(critics_of(29, "sim0", NULL, NULL), 0);
     assert_int_equal(critics_of(31, "cpu", NULL, NULL), 0);
     assert_int_equal(critics_of(31, "sim0", "--vocoder-size", "small"), 0);

@@ -13,6 +13,7 @@
 #define LAST_SECONDS 20.0 /* at most: people want to know in the first half minute */
 #define SHORT_SHARE 0.2   /* of a short time, then */
 #define LOOKS 10          /* at the clock in a run */
+#define SOON 40           /* parts of the time: how long steps that have changed settle, then are measured */
 #define LAST_LOOK 0.85    /* of the time; then the learning rate is nearly at its end and the steps stay */
 #define TOLERANCE 0.03    /* a last step that is off by less stays as it is */
 #define RESERVE 0.98      /* of the time that is left; the rest is for validations and checkpoints */
@@ -86,6 +87,15 @@ static void begin_measuring(Trainer *t, double now)
     t->measure_aside = t->aside;
 }
 
+/* From here on steps take another time: kernels are loaded and graphs made first. However late this comes,
+ * the last step follows, or the run would go on for minutes after its time. */
+void budget_steps_change(Trainer *t)
+{
+    t->measure_from = 0;
+    t->settles = clock_now() + t->cfg->minutes * 60 / SOON;
+    t->looks_soon = 1;
+}
+
 /* A run that continues after a stop keeps its last step: the time before the stop is not known. */
 static void look_at_clock(Trainer *t)
 {
@@ -93,7 +103,7 @@ static void look_at_clock(Trainer *t)
     /* The first steps are slow, so that few seem to fit, of which critic_from is soon over. */
     t->critics_wait = t->first_step <= t->state.schedule_from && elapsed < t->cfg->critic_from * budget;
     if (budget <= 0 || t->first_step > t->state.schedule_from ||
-        (elapsed > LAST_LOOK * budget && !t->measuring))
+        (elapsed > LAST_LOOK * budget && !t->measuring && !t->looks_soon))
         return;
     /* A run that would end now, with time left, is looked at again: its first steps, which load kernels and
      * make graphs, can take so long that few seemed to fit. */
@@ -105,13 +115,13 @@ static void look_at_clock(Trainer *t)
         fmin(LAST_SECONDS, fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, SHORT_SHARE * budget)));
     /* The first steps of each shape are slower: they are not counted. */
     if (t->measure_from <= 0) {
-        if (elapsed > first / 2)
+        if (elapsed > first / 2 && now > t->settles)
             begin_measuring(t, now);
         return;
     }
     const int64_t steps = t->state.step - t->measure_step;
     if (elapsed < first || steps < (ends ? 1 : 2) ||
-        (!t->measuring && !ends && now - t->measure_from < budget / LOOKS))
+        (!t->measuring && !ends && now - t->measure_from < budget / (t->looks_soon ? SOON : LOOKS)))
         return;
     /* As many steps as fit into the rest of the time, and a small correction is not worth it: the learning
      * rate would jump. */
@@ -121,6 +131,7 @@ static void look_at_clock(Trainer *t)
     int64_t total = t->state.step + (int64_t)fmax(1, RESERVE * (budget - elapsed) / (each + between));
     total = total < t->most_steps ? total : t->most_steps;
     begin_measuring(t, now);
+    t->looks_soon = 0;
     if (!t->measuring && fabs((double)(total - t->total)) < TOLERANCE * (double)t->total)
         return;
     const int64_t warmup = (total - t->state.schedule_from) / WARMUP_PART;

@@ -266,16 +266,20 @@ static int enlarge_vocoder(Config *cfg, double minutes, Log *log, Err *err)
     return config_take(cfg, "vocoder_size", "large", "the vocoder is trained on a GPU", err);
 }
 
-/* Critics take twice as long as the network itself. In the same minutes copies of an hour's recordings lost
- * nothing by them and gained detail, those of five minutes and of a small vocoder fell behind
- * (docs/SPEED.md); a CPU has no time for them. */
+/* Critics take twice as long as the network itself. An hour's copies were best when critics taught for a
+ * short while at the end; those of five minutes and of a small vocoder fell behind with them
+ * (docs/SPEED.md). A CPU has no time for them. */
 static int give_critics(Config *cfg, Err *err)
 {
+    static const char reason[] = "the vocoder is trained on a GPU";
     char dim[16];
-    if (config_is_given(cfg, "vocoder_critic_dim") || cfg->vocoder_dim < LARGE_VOCODER)
-        return 0;
     snprintf(dim, sizeof dim, "%d", cfg->vocoder_dim / 2);
-    return config_take(cfg, "vocoder_critic_dim", dim, "the vocoder is trained on a GPU", err);
+    int rc = 0;
+    if (!config_is_given(cfg, "vocoder_critic_dim") && cfg->vocoder_dim >= LARGE_VOCODER)
+        rc = config_take(cfg, "vocoder_critic_dim", dim, reason, err);
+    if (!rc && cfg->vocoder_critic_dim > 0 && !config_is_given(cfg, "critic_from"))
+        rc = config_take(cfg, "critic_from", "0.7", reason, err);
+    return rc;
 }
 
 /* ---- adaptation ---- */
