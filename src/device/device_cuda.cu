@@ -265,7 +265,7 @@ static int cuda_event_wait(Event *event, Err *err)
 {
     CudaEvent *v = of(event);
     TRY(v->d, enter(v->d), "select the GPU", err);
-    TRY(v->d, cudaEventSynchronize(v->event), "wait for an event", err);
+    TRY(v->d, cudaEventSynchronize(v->event), "work that was waited for", err);
     return report_broken(v->d, err);
 }
 

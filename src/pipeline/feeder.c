@@ -27,16 +27,19 @@ static int queue_take_int(int *queue, int *head, int *count)
     return value;
 }
 
-/* One more buffer, free from now on. */
-static int add_buffer(Feeder *f, Err *err)
+/* Memory for one more buffer, which nobody sees yet; one that did not help before still has its own. */
+static int prepare_buffer(Feeder *f, Err *err)
 {
     ASSERT_CMP(f->count, <, POLICY_MOST_BUFFERS);
-    int rc = feeder_buffer_open(f, &f->buffers[f->count], err);
-    if (rc)
-        return rc;
+    Buffer *b = &f->buffers[f->count];
+    return b->items ? 0 : feeder_buffer_open(f, b, err);
+}
+
+/* It is there, and free. */
+static void show_buffer(Feeder *f)
+{
     queue_put_int(f->free_queue, f->free_head, &f->free_count, f->count);
     f->count++;
-    return 0;
 }
 
 /* The first error wins; everyone wakes up. */
@@ -81,18 +84,25 @@ static int next_slot(Feeder *f, Slot **s, Err *err)
     return rc;
 }
 
+/* Only the feeder changes the number of buffers, so nothing else does while a device is asked for memory. */
 static void grow_locked(Feeder *f)
 {
     Err why = {0};
-    if (add_buffer(f, &why)) {
+    pthread_mutex_unlock(&f->mutex);
+    const int rc = prepare_buffer(f, &why);
+    pthread_mutex_lock(&f->mutex);
+    if (rc) {
         /* The memory cap is reached: do not try again. */
         f->o.most_buffers = f->wanted = f->count;
         log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
-    } else
-        log_debug(f->o.log, "the consumer had to wait: %d device buffers now", f->count);
+        return;
+    }
+    show_buffer(f);
+    log_debug(f->o.log, "the consumer had to wait: %d device buffers now", f->count);
 }
 
-/* The last buffer is removed when its turn comes and it is not in use. Returns 0 if that is later. */
+/* The last buffer is removed when its turn comes and it is not in use. It keeps its memory: to free some
+ * makes a GPU wait for all of its work. Returns 0 if that is later. */
 static int shrink_locked(Feeder *f)
 {
     const int last = f->count - 1;
@@ -102,7 +112,8 @@ static int shrink_locked(Feeder *f)
         return 0;
     feeder_buffer_count(f, b);
     queue_take_int(f->free_queue, &f->free_head, &f->free_count);
-    feeder_buffer_close(f, b);
+    b->used = 0;
+    b->order = NO_BATCH;
     f->count = last;
     log_debug(f->o.log, "the last buffers did not help: %d device buffers now", f->count);
     return 1;
@@ -590,8 +601,11 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
         if (on && s != STAGE_H2D) /* the copy is counted when it ends, not by gaps */
             rc = on->ops->event_open(on, &f->prev_end[s], 1, err);
     }
-    for (int i = 0; i < o->buffers && !rc; i++)
-        rc = add_buffer(f, err);
+    for (int i = 0; i < o->buffers && !rc; i++) {
+        rc = prepare_buffer(f, err);
+        if (!rc)
+            show_buffer(f);
+    }
     f->wanted = f->count;
     if (!rc)
         rc = begin(f, err);
@@ -665,7 +679,7 @@ int feeder_close(Feeder *f)
         d->stream_close(f->copy);
     if (f->work)
         d->stream_close(f->work);
-    for (int i = 0; i < f->count; i++) {
+    for (int i = 0; i < POLICY_MOST_BUFFERS; i++) { /* also those that did not help */
         if (f->buffers[i].used)
             f->o.model->ops->event_wait(f->buffers[i].consumed, NULL);
         feeder_buffer_close(f, &f->buffers[i]);

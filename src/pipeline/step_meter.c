@@ -85,8 +85,10 @@ static int read_one(StepMeter *m, Err *err)
             counters_set_apart(m->counters, m->read);
     }
     m->aside += aside;
-    if (m->apart[i])
+    if (m->apart[i]) {
         m->apart_seconds += busy;
+        m->apart_count++;
+    }
     /* The first steps fill the pipeline, and the first of all has no step before it. */
     if (m->read >= m->skip && follows && !m->apart[i]) {
         stats_add(&m->busy, busy);

@@ -42,7 +42,8 @@ typedef struct StepMeter {
     int64_t begun, read;    /* number of steps begun, and of steps whose events were read */
     Stats step, wait, busy; /* of all steps but the first `skip` and those set apart */
     double aside;           /* seconds between steps in which the consumer did something else */
-    double apart_seconds;   /* work of steps that were set apart by name */
+    double apart_seconds;   /* work of steps that were set apart by name, */
+    int64_t apart_count;    /* and their number */
     int64_t skip;
     StepSample *samples; /* [METER_KEEP] ring */
     int64_t sample_count;

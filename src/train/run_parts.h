@@ -84,7 +84,9 @@ struct Trainer {
     double settles;      /* clock: before it steps are not what they will be */
     int looks_soon;      /* the last step may be wrong by much */
     int64_t measure_step;
-    double aside, measure_aside; /* seconds between steps, for validations and checkpoints; at measure_from */
+    double aside;                        /* seconds between steps, for validations and checkpoints */
+    double measure_aside, measure_apart; /* at measure_from: these, and the meter's */
+    int64_t measure_apart_count;
     double beside[BESIDE_PREPARING]; /* seconds; the meter knows the others */
     int64_t since;      /* batch, since the start, at which critics began to take part; 0: none */
     int64_t first_step; /* before this run */

@@ -443,6 +443,20 @@ static void give_up(Trainer *t, int rc, Err *err)
                  *found ? "the same command resumes there" : "start again", t->cfg->learning_rate);
 }
 
+/* A device that has failed serves this process no more, but most serve the next one. */
+static void say_how_to_go_on(Trainer *t, Err *err)
+{
+    if (!t->leads || err->hint[0])
+        return;
+    const char *saved = checkpoint_writer_last_good(t->writer);
+    if (*saved)
+        err_hint(err,
+                 "the same command continues from %s; if it fails again, see the driver's messages (dmesg)",
+                 saved);
+    else
+        err_hint(err, "nothing was saved yet: the same command starts again");
+}
+
 /* The last lines of the logs. */
 static void report_the_end(Trainer *t, int rc)
 {
@@ -487,6 +501,8 @@ int trainer_run(Trainer *t, Err *err)
         give_up(t, rc, err);
     else
         save_the_end(t, rc);
+    if (rc == ERR_DEVICE)
+        say_how_to_go_on(t, err);
     report_the_end(t, rc);
     return rc;
 }

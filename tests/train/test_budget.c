@@ -141,6 +141,29 @@ static void a_validation_is_no_step(void **state)
     config_close(&cfg);
 }
 
+/* Nor do the first steps of a shape, which come once. */
+static void a_graph_is_no_step(void **state)
+{
+    (void)state;
+    Trainer t;
+    Config cfg;
+    begin(&t, &cfg);
+    pass(&t, 10, 15);
+    t.meter.apart_seconds += 14; /* of the next 15 seconds, */
+    t.meter.apart_count += 5;    /* and of the next 10 steps */
+    pass(&t, 10, 15);
+    assert_in_range(t.total, 2700, 2900); /* 0.2 s a step */
+    config_close(&cfg);
+    /* Where all were first ones nothing else is known. */
+    begin(&t, &cfg);
+    pass(&t, 10, 15);
+    t.meter.apart_seconds += 14;
+    t.meter.apart_count += 10;
+    pass(&t, 10, 15);
+    assert_in_range(t.total, 350, 420); /* 1.5 s */
+    config_close(&cfg);
+}
+
 /* The line about steps fits, whatever there is to tell; a warning comes once. */
 static void the_line_fits(void **state)
 {
@@ -193,6 +216,7 @@ int main(void)
         cmocka_unit_test(late_critics_keep_the_time),
         cmocka_unit_test(the_warm_up_follows_the_time),
         cmocka_unit_test(a_validation_is_no_step),
+        cmocka_unit_test(a_graph_is_no_step),
         cmocka_unit_test(the_line_fits),
         cmocka_unit_test(lines_are_broken_at_words),
     };

@@ -621,6 +621,7 @@ static void failed_device_ends_the_run(void **state)
                (long long)state_of(j.summary.last_checkpoint, 0));
         assert_true(j.summary.step < 20);
         assert_int_equal(state_of(j.summary.last_checkpoint, 0) % 4, 0);
+        assert_non_null(strstr(j.err.hint, "the same command continues from"));
         job_close(&j);
         TrainSummary s = train(folder, "", plain);
         assert_true(s.first_step >= 4 && s.step == 20);

@@ -14,8 +14,9 @@
 
 #define CANDIDATES 32
 #define FINALISTS 4
-#define FIRST_ROUNDS 2 /* timed runs of each candidate, then of each finalist */
-#define LAST_ROUNDS 10
+#define GROUPS 3       /* of timed runs: the fastest counts, as the GPU may also work for others */
+#define FIRST_ROUNDS 1 /* runs of a group, for each candidate, then for each finalist */
+#define LAST_ROUNDS 4
 #define TUNE_WORK 1e8   /* multiplications from which a product is timed */
 #define TUNE_GAIN 0.98f /* of the first one's time, at most, to replace it */
 #define TABLE_SIZE 1024 /* at first; a power of two */
@@ -240,36 +241,44 @@ static cublasStatus_t plan_run(OpsContext *c, const Plan *p, const cublasLtMatmu
 
 typedef struct Watch {
     cudaStream_t stream;
-    cudaEvent_t begin, end;
+    cudaEvent_t at[GROUPS + 1]; /* where each group begins, and the last one ends */
 } Watch;
 
 static int watch_open(Watch *w, const CudaOps *o)
 {
-    *w = {o->stream, NULL, NULL};
-    return cudaEventCreate(&w->begin) == cudaSuccess && cudaEventCreate(&w->end) == cudaSuccess;
+    *w = {o->stream, {}};
+    for (cudaEvent_t &at : w->at)
+        if (cudaEventCreate(&at) != cudaSuccess)
+            return 0;
+    return 1;
 }
 
 static void watch_close(Watch *w)
 {
-    if (w->begin)
-        cudaEventDestroy(w->begin);
-    if (w->end)
-        cudaEventDestroy(w->end);
+    for (cudaEvent_t at : w->at)
+        if (at)
+            cudaEventDestroy(at);
     (void)cudaGetLastError(); /* what fails while timing is not needed */
 }
 
-/* Milliseconds of one call of run() out of `rounds`, after one that does not count; negative when it fails.
- */
+/* Milliseconds of one call of run() in the fastest of the groups of `rounds`, after one that does not count;
+ * negative when it fails. */
 template <typename F> static float watch(const Watch *w, int rounds, F run)
 {
-    float ms = 0;
-    int failed = !run() || cudaEventRecord(w->begin, w->stream) != cudaSuccess;
-    for (int i = 0; i < rounds && !failed; i++)
-        failed = !run();
-    failed = failed || cudaEventRecord(w->end, w->stream) != cudaSuccess ||
-             cudaEventSynchronize(w->end) != cudaSuccess ||
-             cudaEventElapsedTime(&ms, w->begin, w->end) != cudaSuccess;
-    return failed ? -1.0f : ms / (float)rounds;
+    int failed = !run() || cudaEventRecord(w->at[0], w->stream) != cudaSuccess;
+    for (int g = 0; g < GROUPS && !failed; g++) {
+        for (int i = 0; i < rounds && !failed; i++)
+            failed = !run();
+        failed = failed || cudaEventRecord(w->at[g + 1], w->stream) != cudaSuccess;
+    }
+    failed = failed || cudaEventSynchronize(w->at[GROUPS]) != cudaSuccess;
+    float least = INFINITY;
+    for (int g = 0; g < GROUPS && !failed; g++) {
+        float ms = 0;
+        failed = cudaEventElapsedTime(&ms, w->at[g], w->at[g + 1]) != cudaSuccess;
+        least = fminf(least, ms);
+    }
+    return failed ? -1.0f : least / (float)rounds;
 }
 
 /* Workspace for `bytes`, after what a product reads there; NULL where there is too little. */

@@ -1,4 +1,4 @@
-/* manner.h - how a voice's prosody differs from the recordings' on the whole, and what makes up for it.
+/* manner.h - how a voice's prosody differs from the recordings' overall, and what makes up for it.
  * Durations and pitch are predicted as averages, so that sentences come out somewhat flat, and, where a small
  * corpus was learned by heart, too short. Both are measured at every validation, on what is predicted for
  * held-out texts; synthesis corrects them (synthesis.h). Pitch is compared with the recordings of these

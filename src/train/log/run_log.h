@@ -24,8 +24,8 @@ int run_log_resume(RunLog *l, int64_t step, Err *err);
 void run_log_close(RunLog *l); /* NULL is fine */
 
 /* Calls fn for every line that is an object, in order (borrowed: fn does not free it). Anything but 0 from fn
- * ends the reading and is returned. Lines that are no object are counted in *bad_lines (may be NULL): a kill
- * leaves one. ERR_MISSING, ERR_IO, ERR_NOMEM; ERR_FORMAT for a device, or a line that has no end. */
+ * ends the reading and is returned. Lines that are not objects are counted in *bad_lines (may be NULL): a
+ * kill leaves one. ERR_MISSING, ERR_IO, ERR_NOMEM; ERR_FORMAT for a device, or a line that has no end. */
 int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *arg, int64_t *bad_lines,
                  Err *err);
 

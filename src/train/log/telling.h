@@ -1,5 +1,5 @@
-/* telling.h - what a run tells a person: a line by the clock, what the time is enough for, news at a pace
- * that can be read, and each warning once. Private to src/train. Threads: that of the trainer. */
+/* telling.h - what a run tells a person: a status line at intervals, what the time is enough for, news at a
+ * readable pace, and each warning once. Private to src/train. Threads: that of the trainer. */
 #ifndef MYXTTS_TELL_H
 #define MYXTTS_TELL_H
 

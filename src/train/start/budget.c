@@ -79,12 +79,25 @@ void budget_open(Trainer *t)
         set_steps(t, t->state.total < t->most_steps ? t->state.total : t->most_steps);
 }
 
-/* Steps alone are measured: validations and checkpoints are timed separately. */
 static void begin_measuring(Trainer *t, double now)
 {
     t->measure_from = now;
     t->measure_step = t->state.step;
     t->measure_aside = t->aside;
+    t->measure_apart = t->meter.apart_seconds;
+    t->measure_apart_count = t->meter.apart_count;
+}
+
+/* Seconds of a step since then. Validations and checkpoints are timed separately; the first steps of each
+ * shape, for which kernels are chosen and graphs made, come once and do not count, unless there are no
+ * others. */
+static double step_seconds(const Trainer *t, double now)
+{
+    const double all = now - t->measure_from - (t->aside - t->measure_aside),
+                 apart = t->meter.apart_seconds - t->measure_apart;
+    const int64_t steps = t->state.step - t->measure_step, shares = t->each > 1 ? t->each : 1,
+                  usual = steps - (t->meter.apart_count - t->measure_apart_count) / shares;
+    return fmax(1e-6, usual >= 2 && apart < all ? (all - apart) / (double)usual : all / (double)steps);
 }
 
 /* From here on steps take another time: kernels are loaded and graphs made first. However late this comes,
@@ -113,7 +126,6 @@ static void look_at_clock(Trainer *t)
         t->total = t->total < t->most_steps / 2 ? 2 * t->total : t->most_steps;
     const double first =
         fmin(LAST_SECONDS, fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, SHORT_SHARE * budget)));
-    /* The first steps of each shape are slower: they are not counted. */
     if (t->measure_from <= 0) {
         if (elapsed > first / 2 && now > t->settles)
             begin_measuring(t, now);
@@ -125,7 +137,7 @@ static void look_at_clock(Trainer *t)
         return;
     /* As many steps as fit into the rest of the time, and a small correction is not worth it: the learning
      * rate would jump. */
-    const double each = fmax(1e-6, (now - t->measure_from - (t->aside - t->measure_aside)) / (double)steps);
+    const double each = step_seconds(t, now);
     /* What is between steps comes again as often as it came. */
     const double between = t->aside / (double)(t->state.step - t->first_step);
     int64_t total = t->state.step + (int64_t)fmax(1, RESERVE * (budget - elapsed) / (each + between));
