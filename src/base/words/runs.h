@@ -1,4 +1,4 @@
-/* runs.h - two runs compared, the live view of a run, and the table of thresholds. Rows of words.h. */
+/* runs.h - runs compared, the live view of a run, and the table of thresholds. Rows of words.h. */
 /* clang-format off */
 
 WORD(SAY_HOURS_MINUTES, "%ld h %02ld min", "%ld ساعت و %ld دقیقه")
@@ -36,12 +36,12 @@ WORD(SAY_CMP_FROM_TO, "%.*f to %.*f %%", "%.*f تا %.*f٪")
 WORD(SAY_CMP_FROM_TO_TIMES, "%.3g to %.3g times", "%.3g تا %.3g برابر")
 WORD(SAY_CMP_SAME, "the same", "یکسان")
 WORD(SAY_CMP_SURE, "%s (95 %% sure: %s)", "%s (با ۹۵٪ اطمینان: %s)")
-WORD(SAY_CMP_UNSURE, "no difference that can be told (95 %% sure: between %s and %s)",
+WORD(SAY_CMP_UNSURE, "no clear difference (95 %% sure: between %s and %s)",
      "تفاوتی که بتوان گفت نیست (با ۹۵٪ اطمینان: میان %s و %s)")
 WORD(SAY_CMP_POINTS, "%+.1f points", "%+.1f واحد")
 WORD(SAY_CMP_POINTS_SURE, "%+.1f points (95 %% sure: %+.1f to %+.1f)",
      "%+.1f واحد (با ۹۵٪ اطمینان: %+.1f تا %+.1f)")
-WORD(SAY_CMP_POINTS_UNSURE, "no difference that can be told (95 %% sure: %+.1f to %+.1f points)",
+WORD(SAY_CMP_POINTS_UNSURE, "no clear difference (95 %% sure: %+.1f to %+.1f points)",
      "تفاوتی که بتوان گفت نیست (با ۹۵٪ اطمینان: %+.1f تا %+.1f واحد)")
 
 /* --- compare: the verdict and what weakens it --- */
@@ -50,7 +50,7 @@ WORD(SAY_CMP_FEW_STEPS, "B is %s A%s, but the logs hold too few steps to be sure
      "سرعت B %s سرعت A است%s، ولی گام‌های این logها برای اطمینان کم است.")
 WORD(SAY_CMP_VERDICT, "B is %s A%s (95 %% sure: %s).", "سرعت B %s سرعت A است%s (با ۹۵٪ اطمینان: %s).")
 WORD(SAY_CMP_NO_VERDICT,
-     "No difference in speed can be told%s: that of B is between %s and %s (95 %% sure).",
+     "No clear difference in speed%s: that of B is between %s and %s (95 %% sure).",
      "نمی‌شود گفت کدام تندتر است%s: سرعت B میان %s و %s از سرعت A است (با ۹۵٪ اطمینان).")
 WORD(SAY_CMP_IN_STEPS, ", in steps", "، به شمار گام")
 WORD(SAY_CMP_WARMUP,
@@ -59,7 +59,7 @@ WORD(SAY_CMP_WARMUP,
      "%s در گام %lld تمام شد، درون warmup خود که %lld گام است: نرخ یادگیری هنوز بالا می‌رفت و loss آن چندان "
      "چیزی نمی‌گوید.")
 WORD(SAY_CMP_OTHER_BATCHES,
-     "%s went on with batches of another size: the %zu batch times before that are left out.",
+     "%s continued with another batch size: the %zu batch times before that are left out.",
      "%s با batchهایی به اندازهٔ دیگر ادامه یافت: %zu زمان پیش از آن به شمار نیامد.")
 WORD(SAY_CMP_ONCE,
      "Memory, loss and the time to a loss are single values from each run; their difference may be chance.",
@@ -84,6 +84,25 @@ WORD(SAY_CMP_RUNS, "Runs and settings that differ", "دو آموزش و تنظی
 WORD(SAY_CMP_CHART_TIMES, "Batch times", "زمان batchها")
 WORD(SAY_CMP_CHART_HOW_LONG, "How long a batch takes", "هر batch چه‌قدر طول می‌کشد")
 WORD(SAY_CMP_CHART_LOSS, "Loss over the time of training", "loss در طول زمان آموزش")
+
+/* --- scaling: which size of a batch --- */
+
+WORD(SAY_SCALING_ONE, "One run: %s clips/s with batches of %.3g; scaling needs runs of two batch sizes.",
+     "یک اجرا: %s کلیپ در ثانیه با batchهای %.3g تایی؛ برای مقایسهٔ اندازه‌ها اجراهایی با دو اندازهٔ batch لازم است.")
+WORD(SAY_SCALING_SMALLEST, "The smallest batch, %.3g, is as fast as any: %s clips/s.",
+     "کوچک‌ترین batch، یعنی %.3g، به تندی هر batch دیگری است: %s کلیپ در ثانیه.")
+WORD(SAY_SCALING_FASTEST,
+     "Batches of %.3g are the fastest: %s clips/s, %.3g times those of %.3g (%.0f %% of linear).",
+     "batchهای %.3g تایی تندترین‌اند: %s کلیپ در ثانیه، %.3g برابر batchهای %.3g تایی (%.0f٪ رشد خطی).")
+WORD(SAY_SCALING_GROWS, " Speed still grows at the largest batch tried.",
+     " در بزرگ‌ترین batch آزموده هم هنوز رشد می‌کند.")
+WORD(SAY_SCALING_ENOUGH,
+     "Batches of %.3g are enough: %s clips/s; %.3g reach %s, which is within 3 %% or cannot be told apart.",
+     "batchهای %.3g تایی بس‌اند: %s کلیپ در ثانیه؛ %.3g تایی‌ها به %s می‌رسند که حداکثر ۳٪ فرق دارد یا از آن بازشناختنی نیست.")
+WORD(SAY_SCALING_MEMORY, " Each additional clip in a batch takes about %.1f MB on the model device.",
+     " هر کلیپ بیشتر در batch حدود %.1f مگابایت از حافظهٔ دستگاه مدل می‌گیرد.")
+WORD(SAY_SCALING_DIFFER, "The runs differ in more than the batch size: %s.",
+     "اجراها در چیزی بیش از اندازهٔ batch فرق دارند: %s.")
 
 /* --- monitor --- */
 
@@ -168,55 +187,55 @@ WORD(SAY_TRANSFER_LIMIT, "transfer stage, share of step time when not hidden",
 WORD(SAY_VARIATION_LIMIT, "step time variation (std / mean)", "نوسان زمان گام (انحراف معیار / میانگین)")
 WORD(SAY_JITTER_LIMIT, "jitter of the step itself, without lengths and stalls",
      "لرزش خود گام، بدون درازاها و گیرها")
-WORD(SAY_JITTER_NOTE, "beyond it jitter is named", "بیش از آن، لرزش نام برده می‌شود")
+WORD(SAY_JITTER_NOTE, "above this, jitter is reported", "بیش از آن، لرزش نام برده می‌شود")
 WORD(SAY_CYCLE_LIMIT, "cycle: highest autocorrelation of step times, lags 2-20",
      "دوره: بالاترین خودهمبستگی زمان گام‌ها، با فاصلهٔ ۲ تا ۲۰")
-WORD(SAY_CYCLE_NOTE, "from here on a periodic stall, its period named",
+WORD(SAY_CYCLE_NOTE, "from here on, a periodic stall is reported with its period",
      "از اینجا گیر دوره‌ای است و دوره‌اش گفته می‌شود")
 WORD(SAY_STORAGE_LIMIT, "storage, 1 MiB reads past the page cache", "دیسک، خواندن ۱ مگابایت بدون کش صفحه‌ها")
 WORD(SAY_PADDING_LIMIT, "padding share", "سهم padding (پرکننده)")
 WORD(SAY_STALL_LIMIT, "throughput that a periodic stall or outliers cost",
      "سرعتی که گیر دوره‌ای یا گام‌های پرت می‌گیرند")
-WORD(SAY_UNNAMED_NOTE, "less than this is not named", "کمتر از این گفته نمی‌شود")
+WORD(SAY_UNNAMED_NOTE, "less than this is not reported", "کمتر از این گفته نمی‌شود")
 WORD(SAY_STEP_LIMIT, "step time over the time per batch of the next slowest stage",
      "زمان گام به زمان هر batch در کندترین مرحلهٔ دیگر")
-WORD(SAY_STEP_NOTE, "beyond it: the step is the limit, everything else has reserve (bottleneck "
+WORD(SAY_STEP_NOTE, "above this, the step is the limit, everything else has time to spare (bottleneck "
      "step, cause compute)",
      "بیش از آن: گلوگاه خود گام است و هر چیز دیگر جا دارد (گلوگاه step، علت compute)")
 WORD(SAY_FORECAST_LIMIT, "forecast of the present settings against what was measured",
      "پیش‌بینی تنظیم‌های کنونی در برابر سنجیده‌شده")
-WORD(SAY_FORECAST_NOTE, "beyond it the forecasts are not to be trusted",
+WORD(SAY_FORECAST_NOTE, "above this, the forecasts are not to be trusted",
      "بیش از آن به پیش‌بینی‌ها اعتمادی نیست")
-WORD(SAY_GAIN_LIMIT, "predicted gain of a change that is worth making",
+WORD(SAY_GAIN_LIMIT, "predicted gain that makes a change worthwhile",
      "سود پیش‌بینی‌شدهٔ تغییری که به کردنش می‌ارزد")
 WORD(SAY_EXPOSED_LIMIT, "ranks: communication that is not hidden, share of step time",
      "rankها: ارتباطی که پنهان نمی‌شود، سهم از زمان گام")
-WORD(SAY_EXPOSED_NOTE, "beyond it the link is named", "بیش از آن، اتصال نام برده می‌شود")
+WORD(SAY_EXPOSED_NOTE, "above this, the link is reported", "بیش از آن، اتصال نام برده می‌شود")
 WORD(SAY_LATE_LIMIT, "ranks: throughput that a slow rank or host costs",
      "rankها: سرعتی که یک rank یا میزبان کند می‌گیرد")
-WORD(SAY_OWN_TEXT_LIMIT, "voice: what a clip's own text explains of it that another does not",
+WORD(SAY_OWN_TEXT_LIMIT, "voice: how much better a clip fits its own text than another",
      "صدا: آنچه متن خود کلیپ از آن توضیح می‌دهد و متن دیگر نه")
 WORD(SAY_OWN_TEXT_NOTE, "less: the alignment is not learned", "کمتر: هم‌ترازی یاد گرفته نشده")
-WORD(SAY_COST_LIMIT, "voice: distance of the mel from the alignment's, where texts were not compared",
+WORD(SAY_COST_LIMIT, "voice: distance of the mel from the alignment, where texts were not compared",
      "صدا: فاصلهٔ mel از هم‌ترازی، جایی که متن‌ها مقایسه نشده‌اند")
 WORD(SAY_COST_NOTE, "1: it knows nothing", "۱: هیچ نمی‌داند")
 WORD(SAY_ONES_LIMIT, "voice: symbols with one frame", "صدا: نمادهای یک‌فریمی")
-WORD(SAY_ONES_NOTE, "where a symbol has 3 frames or more on the average",
+WORD(SAY_ONES_NOTE, "where a symbol has 3 frames or more on average",
      "جایی که هر نماد به طور میانگین ۳ فریم یا بیشتر دارد")
 WORD(SAY_HELD_LIMIT, "voice: frames that the longest tenth of the symbols has",
      "صدا: فریم‌های یک‌دهم درازترین نمادها")
 WORD(SAY_DURATIONS_LIMIT, "voice: variation of durations that is predicted",
      "صدا: سهم پیش‌بینی‌شدهٔ نوسان کشش‌ها")
 WORD(SAY_PITCH_LIMIT, "voice: variation of pitch that is predicted", "صدا: سهم پیش‌بینی‌شدهٔ نوسان زیروبمی")
-WORD(SAY_SUSPECT_LIMIT, "voice: a text fits worse than the rest's, robust deviations",
+WORD(SAY_SUSPECT_LIMIT, "voice: how much worse a text fits than the rest, robust deviations",
      "صدا: متنی که بدتر از بقیه می‌خورد، به انحراف مقاوم")
 WORD(SAY_WORDS_LIMIT, "voice: words heard wrong, beyond those of the recordings",
      "صدا: واژه‌های نادرست شنیده‌شده، افزون بر ضبط‌ها")
 WORD(SAY_DEAF_LIMIT, "voice: words of the recordings themselves heard wrong",
      "صدا: واژه‌های نادرست شنیده‌شده در خود ضبط‌ها")
-WORD(SAY_DEAF_NOTE, "beyond it the judge tells nothing about the voice",
+WORD(SAY_DEAF_NOTE, "above this, the judge says nothing about the voice",
      "بیش از آن، داور چیزی دربارهٔ صدا نمی‌گوید")
-WORD(SAY_RISE_LIMIT, "voice: validation loss over its lowest", "صدا: loss اعتبارسنجی بالای کمترین مقدارش")
+WORD(SAY_RISE_LIMIT, "voice: validation loss above its lowest", "صدا: loss اعتبارسنجی بالای کمترین مقدارش")
 WORD(SAY_RISE_NOTE, "while the training loss falls", "در حالی که loss آموزش پایین می‌آید")
 WORD(SAY_SILENT_LIMIT, "recordings: clips that are mostly silence", "ضبط‌ها: کلیپ‌هایی که بیشترشان سکوت است")
 WORD(SAY_CLIPPED_LIMIT, "recordings: clips that are clipped", "ضبط‌ها: کلیپ‌هایی که clipping دارند")

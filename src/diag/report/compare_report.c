@@ -365,29 +365,24 @@ int compare_picture(const Compare *c, const char *path, Err *err)
 void scaling_verdict(char *out, size_t cap, const Scaling *s)
 {
     const ScalingRun *first = &s->runs[0], *best = &s->runs[s->best], *enough = &s->runs[s->enough];
-    char a[32], b[32], memory[160] = "";
+    char a[32], b[32];
     svg_number(a, best->clips_per_s);
     svg_number(b, enough->clips_per_s);
-    if (isfinite(s->bytes_per_clip) && s->bytes_per_clip > 0)
-        snprintf(memory, sizeof memory, " Each clip more in a batch takes about %.1f MB on the model device.",
-                 s->bytes_per_clip / 1e6);
-    if (s->count == 1)
-        snprintf(out, cap, "One run: %s clips/s with batches of %.3g; scaling needs runs of two batch sizes.",
-                 a, first->batch);
-    else if (s->best == 0)
-        snprintf(out, cap, "The smallest batch, %.3g, is as fast as any: %s clips/s.%s", first->batch, a,
-                 memory);
+    if (s->count == 1) {
+        say(out, cap, SAY_SCALING_ONE, a, first->batch);
+        return;
+    }
+    if (s->best == 0)
+        say(out, cap, SAY_SCALING_SMALLEST, first->batch, a);
     else if (s->enough == s->best)
-        snprintf(
-            out, cap,
-            "Batches of %.3g are the fastest: %s clips/s, %.3g times those of %.3g (%.0f %% of linear).%s%s",
-            best->batch, a, best->clips_per_s / first->clips_per_s, first->batch, 100 * best->linear,
-            s->best == s->count - 1 ? " It still grows at the largest batch tried." : "", memory);
+        say(out, cap, SAY_SCALING_FASTEST, best->batch, a, best->clips_per_s / first->clips_per_s,
+            first->batch, 100 * best->linear);
     else
-        snprintf(out, cap,
-                 "Batches of %.3g are enough: %s clips/s; %.3g reach %s, which is within 3 %% or cannot be "
-                 "told apart.%s",
-                 enough->batch, b, best->batch, a, memory);
+        say(out, cap, SAY_SCALING_ENOUGH, enough->batch, b, best->batch, a);
+    if (s->best > 0 && s->enough == s->best && s->best == s->count - 1)
+        say_more(out, cap, SAY_SCALING_GROWS);
+    if (isfinite(s->bytes_per_clip) && s->bytes_per_clip > 0)
+        say_more(out, cap, SAY_SCALING_MEMORY, s->bytes_per_clip / 1e6);
 }
 
 /* Runs that differ in more than the batch size compare more than that. */
@@ -412,7 +407,7 @@ void scaling_caution(char *out, size_t cap, const Scaling *s)
         json_decref(differ);
     }
     if (keys.size && !keys.failed)
-        snprintf(out, cap, "The runs differ in more than the batch size: %s.", keys.data);
+        say(out, cap, SAY_SCALING_DIFFER, keys.data);
     else
         out[0] = 0;
     buf_free(&keys);
