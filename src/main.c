@@ -22,7 +22,7 @@ static int usage(FILE *out, int code)
         fprintf(out, "  %-10s %s\n", command_at(i)->name, command_at(i)->help);
     fputs("\n`myxtts help COMMAND` explains a command, `myxtts config` lists every setting,\n"
           "`myxtts --version` says what this program is and what it runs with.\n"
-          "Exit codes: 0 all well, 1 findings, 2 wrong use, 3 the machine or the data failed.\n",
+          "Exit codes: 0 all well, 1 findings, 2 wrong usage, 3 the machine or the data failed.\n",
           out);
     return code;
 }

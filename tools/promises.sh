@@ -332,12 +332,12 @@ all_promises() {
     promise "Texts are prepared by all cores at once" "myxtts prepare --data-path LINES --cache-dir CACHE --stages text" parallel_text
     promise "What was prepared stays on disk, and the next start takes at most 2 s" "myxtts prepare --data-path LINES --cache-dir CACHE --stages text" stays_on_disk
     promise "The next start is many times as fast as the first" "myxtts prepare --data-path LINES --cache-dir CACHE --stages text --quiet" far_faster
-    promise "What changed is prepared again without being asked, and nothing else" "myxtts prepare --config F" one_change
+    promise "What changed is prepared again automatically, and nothing else" "myxtts prepare --config F" one_change
     promise "Other settings get caches of their own; the first ones stay" "myxtts prepare --config F --trim-top-db 30" other_settings
     promise "A damaged cache is noticed and mended" "myxtts prepare --config F --verify" damage_is_mended
     promise "The language of a line is found once and remembered" "myxtts prepare --config F --cache-dir CACHE-auto --language-detection-method auto" language_once
     promise "Batches are the same with any number of workers" "myxtts bench pipeline --config F --checksum --num-batches 20 --num-workers 4 --json" same_for_workers
-    promise "Many workers do not run out of memory" "ulimit -v 6000000; myxtts prepare --config F --cache-dir CACHE-many --num-workers 64" many_workers
+    promise "Even many workers do not run out of memory" "ulimit -v 6000000; myxtts prepare --config F --cache-dir CACHE-many --num-workers 64" many_workers
     promise "A cache folder that cannot be written is named" "myxtts prepare --config F --cache-dir F/cache" unwritable_cache
 
     promise "One command checks loading, shapes, fused kernels, both devices, memory, data and disk" "myxtts validate --config F --data-gpu sim0 --model-gpu sim1" all_checks
@@ -345,7 +345,7 @@ all_promises() {
     promise "It repairs the configuration, and keeps comments and a backup" "myxtts validate --config BAD --fix" repairs
     promise "The settings that the old documents recommend are understood under their old names" "myxtts validate --config OLD" old_names
     promise "So are the options of the old training command" "myxtts config --train-data DIR --model-size tiny --batch-size 16 --data-gpu 0 --model-gpu 1 --model-gpu-memory 20480 --enable-memory-isolation --enable-static-shapes" old_options
-    promise "A configuration that is not there is said, with how to make one" "myxtts validate --config nowhere.yaml" no_config
+    promise "A missing configuration file is reported, with how to make one" "myxtts validate --config nowhere.yaml" no_config
     promise "Loading without overlap is found, with its fix" "myxtts validate --config SLOW" slow_way_is_named
     promise "More workers than the cores can carry are found" "myxtts validate --config F --num-workers 64" workers_and_cores
     promise "It says which GPUs there are, or why none can be used" "myxtts validate --config F" gpu_or_why
@@ -356,7 +356,7 @@ all_promises() {
     promise "It measures the disk and says which way of loading is in use" "myxtts diagnose --config F --num-batches 12 --sim step_ms=5 --data-gpu sim0 --model-gpu sim1" storage_speed
     promise "A slow disk is named" "myxtts diagnose --config F --sim read_ms=60,step_ms=20 --data-gpu sim0 --model-gpu sim1 --num-batches 60 --json" slow_disk
     promise "Too few workers are named, with how many would do" "myxtts diagnose --config F --sim decode_ms=80,step_ms=20 --num-workers 2 --data-gpu sim0 --model-gpu sim1 --num-batches 60 --json" few_workers
-    promise "Where the network itself is the limit, that is said and nothing else" "myxtts diagnose --config F --sim step_ms=60 --data-gpu sim0 --model-gpu sim1 --num-batches 40 --json" step_is_limit
+    promise "Where the network itself is the limit, the report says that and nothing else" "myxtts diagnose --config F --sim step_ms=60 --data-gpu sim0 --model-gpu sim1 --num-batches 40 --json" step_is_limit
     promise "Oscillation is traced to a stage and its period" "myxtts diagnose --config F --sim step_ms=20,stall=read:10:300 --data-gpu sim0 --model-gpu sim1 --num-batches 120 --json" stall_with_period
     promise "Two faults at once are both named, in order" "myxtts diagnose --config F --sim read_ms=40,preprocess_ms=38,step_ms=10 --data-gpu sim0 --model-gpu sim1 --num-batches 80 --json" two_walls
     promise "It forecasts what a change gives, and measures it when asked" "myxtts diagnose --config F --sim decode_ms=40,step_ms=10 --num-workers 2 --data-gpu sim0 --model-gpu sim1 --num-batches 80 --apply" measured_gain
@@ -381,8 +381,8 @@ all_promises() {
 
     promise "Training reads the configuration file, says where each setting comes from, and ends with a verdict" "myxtts train --config F --checkpoint-dir RUN --max-steps 30 --log-step 15 --batch-size 8 --verbose" reads_config
     promise "Step time, variation, throughput and waiting are in the log" "grep '\"event\":\"step\"' RUN/log.jsonl | tail -1" logged
-    promise "Training goes on where it stopped" "myxtts train --config F --checkpoint-dir RUN --max-steps 40 --log-step 10 --batch-size 8" resumes
-    promise "A run that starves is told so, with the cause" "myxtts train --config F --checkpoint-dir RUN-slow --sim read_ms=300 --data-gpu sim0 --model-gpu sim1 --max-steps 32 --log-step 16 --batch-size 2" starving
+    promise "Training continues where it stopped" "myxtts train --config F --checkpoint-dir RUN --max-steps 40 --log-step 10 --batch-size 8" resumes
+    promise "A run that starves for data says so, with the cause" "myxtts train --config F --checkpoint-dir RUN-slow --sim read_ms=300 --data-gpu sim0 --model-gpu sim1 --max-steps 32 --log-step 16 --batch-size 2" starving
     promise "A run that loads without overlap says so" "myxtts train --config F --checkpoint-dir RUN2 --native-loading false --max-steps 30 --log-step 15" says_the_way
     promise "Two runs can be compared" "myxtts compare RUN RUN2" compares
     promise "Throughput over batch size comes from the logs of runs" "myxtts scaling RUN RUN2" scales

@@ -1,4 +1,4 @@
-/* audio_writer.h - speech into a file while it is made; the ending of the name chooses the kind: .wav, .flac,
+/* audio_writer.h - speech into a file while it is made; the file's extension chooses the kind: .wav, .flac,
  * .ogg, .mp3. One channel; WAV and FLAC hold the same 16-bit samples (wav.h), the others are lossy. WAV may
  * also go to a pipe. Threads: one per writer. */
 #ifndef MYXTTS_AUDIO_WRITER_H

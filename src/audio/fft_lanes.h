@@ -1,6 +1,6 @@
 /* fft_lanes.h - the passes of a Fourier transform on LANES signals at once, in place: see fft.h for the plan
- * and the order of the output. All of it is inlined into the kernel that includes it; before that stand REAL
- * (double or float), LANES (of them in a vector) and a pragma that forbids contraction: every variant
+ * and the order of the output. All of it is inlined into the kernel that includes it, which first defines
+ * REAL (double or float) and LANES (how many fit a vector) and forbids contraction by a pragma: every variant
  * computes the same bits. Private to src/audio. */
 #ifndef MYXTTS_FFT_LANES_H
 #define MYXTTS_FFT_LANES_H

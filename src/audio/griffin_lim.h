@@ -28,7 +28,7 @@ void griffin_lim_close(GriffinLim *g); /* NULL is fine */
  * `frames` again; 0 for 0. */
 int64_t griffin_lim_samples(const GriffinLim *g, int64_t frames);
 /* Fills samples [griffin_lim_samples]. Whatever is louder than 1 makes the whole clip softer; nothing is ever
- * made louder. Values that are no number count as silence, values beyond any possible mel as the loudest.
+ * made louder. Values that are not numbers count as silence, values beyond any possible mel as the loudest.
  * Memory is kept from call to call and grows with the longest clip. ERR_DATA for frames < 1 or iterations <
  * 0, ERR_NOMEM. */
 int griffin_lim_run(GriffinLim *g, float *samples, const float *log_mel, int64_t frames, int iterations,

@@ -1,5 +1,5 @@
-/* griffin_lim_rule.h - what every Griffin-Lim here does alike: the one that makes sound of a mel alone
- * (griffin_lim.h), and the rounds behind a vocoder, on the host and on a GPU (sound_refine in ops/ops.h).
+/* griffin_lim_rule.h - what all Griffin-Lims here have in common: the one that makes sound from a mel alone
+ * (griffin_lim.h), and the rounds after a vocoder, on the host and on a GPU (sound_refine in ops/ops.h).
  * For C and CUDA. */
 #ifndef MYXTTS_GRIFFIN_LIM_RULE_H
 #define MYXTTS_GRIFFIN_LIM_RULE_H

@@ -1,11 +1,11 @@
 /* mel_cuda.h - the mel on a GPU: the same bits as mel_compute. For .cu files.
  * Every operation of mel_kernel.c is repeated in the same order, in double precision and without fused
- * multiply-add; only who computes which frame differs. Why double: see fft.h. An H200 does half as many
- * double as single operations, and the transform is held back by memory close to the processor as much as by
- * arithmetic, so it costs little there. mel_fast_frame: n_fft 1024. One warp computes one frame; three passes
- * of radix 8 over 512 points, 16 points in the registers of each thread, exchanged through shared memory with
- * one gap after every 8 points, so that no pass has bank conflicts. mel_any_frame: any other length. One
- * block computes one frame; as many passes as the length has factors, in shared memory. */
+ * multiply-add; only which thread computes which frame differs. Why double: see fft.h. An H200 does half as
+ * many double as single operations, and the transform is held back by memory close to the processor as much
+ * as by arithmetic, so it costs little there. mel_fast_frame: n_fft 1024. One warp computes one frame; three
+ * passes of radix 8 over 512 points, 16 points in the registers of each thread, exchanged through shared
+ * memory with one gap after every 8 points, so that no pass has bank conflicts. mel_any_frame: any other
+ * length. One block computes one frame; as many passes as the length has factors, in shared memory. */
 #ifndef MYXTTS_MEL_CUDA_H
 #define MYXTTS_MEL_CUDA_H
 

@@ -1,6 +1,6 @@
 /* process.h - from the samples of a file to the samples that the mel sees: resample, trim, loudness.
- * Order: resample to sample_rate, trim_silence, loudness. Same input, same output, whatever thread runs it
- * and whatever clip went before. Threads: one AudioProcessor per thread. */
+ * Order: resample to sample_rate, trim_silence, loudness. Same input, same output, whichever thread runs it
+ * and whichever clip went before. Threads: one AudioProcessor per thread. */
 #ifndef MYXTTS_PROCESS_H
 #define MYXTTS_PROCESS_H
 

@@ -1,5 +1,5 @@
 /* bf16.h - the upper half of a float, as exported voices store weights and as ranks may sum gradients.
- * Rounded to nearest even, as a GPU does it; what is not a number stays so. Threads: any. */
+ * Rounded to nearest even, as a GPU does it; NaN stays NaN. Threads: any. */
 #ifndef MYXTTS_BF16_H
 #define MYXTTS_BF16_H
 

@@ -1,7 +1,7 @@
-/* drafts.h - temporary files that are being written: a signal that ends the program takes them along. file.h
+/* drafts.h - temporary files that are being written: a signal that ends the program removes them. file.h
  * registers those of its FileWriters. Threads: any.
  *
- * A signal handler can reach nothing but state of the process, so this has some. */
+ * A signal handler can reach only global state, so this module has some. */
 #ifndef MYXTTS_DRAFTS_H
 #define MYXTTS_DRAFTS_H
 
@@ -13,8 +13,8 @@ void draft_remove(int draft); /* it has been renamed or removed; 0 is allowed */
 /* Lets SIGINT, SIGTERM and SIGHUP remove drafts before they end the program; for main, before a command takes
  * signals for itself. */
 void drafts_catch_signals(void);
-/* Whether such a signal still has this or no handler at all: nobody else has plans for it. */
+/* Whether such a signal still has this handler or none at all: nothing else uses it. */
 int drafts_have(int signal_number);
-void drafts_remove_all(void); /* for handlers and others who end the program */
+void drafts_remove_all(void); /* for handlers and other code that ends the program */
 
 #endif

@@ -81,7 +81,7 @@ int file_own_stamp(FileStamp *s); /* of that file: another build has another. 0 
 char *file_join(const char *dir, const char *name);
 
 /* FileLock: one process, and one thread of it, at a time. file_lock takes an advisory lock on path, which is
- * created if necessary. If somebody else holds the lock, it waits, or with wait = 0 returns ERR_STOPPED and
+ * created if necessary. If another holds the lock, it waits, or with wait = 0 returns ERR_STOPPED and
  * the holder's pid in *holder (may be NULL). The lock is not inherited by forked children and ends with the
  * process, however it dies. */
 typedef struct FileLock {

@@ -1,6 +1,6 @@
 /* file_guard.h - keeps a mapped file that becomes shorter, or whose disk fails, from ending the program. The
  * system answers a touch of a page that is no longer there with SIGBUS; the guard puts a page of zeros in its
- * place and counts it. Who reads a mapping asks afterwards whether pages were lost. file.h
+ * place and counts it. Readers of a mapping ask afterwards whether pages were lost. file.h
  * does all this for what it maps. Threads: any.
  *
  * A signal has one handler for the whole process, so this is the one place with global state. */

@@ -1,5 +1,5 @@
-/* plain_locale.h - numbers and letters in the C locale, whatever locale the calling program has set: with a
- * German locale strtod would end at the point of 0.5, with a Turkish one "I" would have no small letter. The
+/* plain_locale.h - numbers and letters in the C locale, whatever locale the calling program has set: in a
+ * German locale strtod would stop at the point in 0.5, in a Turkish one "I" would not become "i". The
  * locale is that of the calling thread alone; threads of thread.h have the plain one from their start.
  * Threads: any. */
 #ifndef MYXTTS_PLAIN_LOCALE_H

@@ -1,4 +1,4 @@
-/* signals.h - signals that a command ends by. Threads: one, at the beginning. */
+/* signals.h - signals that end a command. Threads: one, at the beginning. */
 #ifndef MYXTTS_SIGNALS_H
 #define MYXTTS_SIGNALS_H
 

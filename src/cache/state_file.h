@@ -1,6 +1,6 @@
 /* state_file.h - prepared-STAGES.state beside the caches: what the last prepare found and reported, so that
  * the next one can tell that nothing has changed (unchanged.h). A head, tables, then the clips in pieces, so
- * that threads can compare them and nobody holds them all. Written and read by the same program; a file of
+ * that threads can compare them without holding them all. Written and read by the same program; a file of
  * another version, or a damaged one, is as good as none. Threads: a StateFile that was read may be used by
  * several. */
 #ifndef MYXTTS_STATE_FILE_H

@@ -1,7 +1,7 @@
 /* unchanged.h - a start that finds everything as the last prepare left it: program, settings, texts,
- * recordings, caches, rejected.tsv. Then there is nothing to build, and no state of a store is put together
- * only to find out that it is the same. Whatever differs, is missing or cannot be read counts as changed, and
- * prepare takes its usual way. Threads: call from one; recordings are looked at by several. */
+ * recordings, caches, rejected.tsv. Then there is nothing to build, and no store's state has to be put
+ * together just to find that it is the same. Whatever differs, is missing or cannot be read counts as
+ * changed, and prepare takes its usual path. Threads: call from one; several check the recordings. */
 #ifndef MYXTTS_UNCHANGED_H
 #define MYXTTS_UNCHANGED_H
 

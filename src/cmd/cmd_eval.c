@@ -269,7 +269,7 @@ static int report(const Eval *e, int json, Err *err)
     if (e->ear.movement > 0) {
         char figures[140];
         ear_sentence(&e->ear, figures, sizeof figures);
-        printf("  beside the recordings (1: as they are): %s\n", figures);
+        printf("  compared with the recordings (1: the same): %s\n", figures);
     }
     if (e->lines.words)
         printf("  the lines: %.1f %% of %d words wrong\n", 100 * e->lines.share, e->lines.words);

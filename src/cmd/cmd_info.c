@@ -377,11 +377,11 @@ static const CmdOption options[] = {{"checkpoint", "D", TEXT_AT(Given, checkpoin
                                      "D is a trained voice, whatever it looks like (inspect shows more)"}};
 const CmdUsage info_usage = {
     "myxtts info DIR | RUN | FILE [--json]\n\n"
-    "Of a folder with recordings: clips, hours, speakers, languages, what is wrong with the recordings and\n"
-    "texts, lengths, the lines that cannot be used. Of a voice: steps made, licence, speakers, languages;\n"
-    "it is the folder of a training, a .safetensors or .onnx file, a folder that `export` wrote a voice\n"
-    "into, or `base`. --data-path and --checkpoint say which of the two is meant. Writes nothing to disk.\n"
-    "Exit code 1: findings.",
+    "For a folder with recordings: clips, hours, speakers, languages, what is wrong with the recordings\n"
+    "and texts, lengths, the lines that cannot be used. For a voice: steps made, licence, speakers,\n"
+    "languages; a voice is the folder of a training, a .safetensors or .onnx file, a folder that `export`\n"
+    "wrote a voice into, or `base`. --data-path and --checkpoint say which of the two is meant. Writes\n"
+    "nothing to disk. Exit code 1: findings.",
     options, OPTION_COUNT(options)};
 
 /* A voice, named with --checkpoint or by a plain word. *shown: it was one. */

@@ -161,7 +161,7 @@ static void print_end(void)
          "Findings.\n"
          ".TP\n"
          ".B 2\n"
-         "Wrong use: an option, a\n"
+         "Wrong usage: an option, a\n"
          "setting, an argument.\n"
          ".TP\n"
          ".B 3\n"

@@ -24,11 +24,11 @@ static const char usage_text[] =
     "myxtts serve --checkpoint RUN|voice.safetensors [MORE ...] [--runs FOLDER] [--listen 127.0.0.1:8000]\n"
     "             [--token-file F] [--wyoming PORT]\n"
     "       myxtts serve --record DIR [--language de | --sentences FILE]\n\n"
-    "Speaks for other programs over HTTP: POST /v1/audio/speech as OpenAI's clients send it, and a page\n"
+    "Lets other programs speak over HTTP: POST /v1/audio/speech as OpenAI's clients send it, and a page\n"
     "at / for the browser. Each checkpoint is a voice, named after its folder or file. --runs shows the\n"
     "trainings in a folder. --record serves a page that shows sentences and records you reading them, as\n"
     "DIR/ID.wav and DIR/ID.txt, for `myxtts train`. By default only this machine can connect; listening\n"
-    "at any other address needs --token-file. Ctrl-C and SIGTERM let the current requests finish; a\n"
+    "on any other address needs --token-file. Ctrl-C and SIGTERM let the current requests finish; a\n"
     "second Ctrl-C exits at once. docs/SERVER.md describes the API.";
 
 static volatile int signals; /* set by the signal handler: nothing else can reach it there */
@@ -262,15 +262,15 @@ static const CmdOption options[] = {
     {"vocoder", "PATH", TEXT_AT(Serve, vocoder), 0, "what turns mels into sound, as in synth"},
     {"iterations", "N", TEXT_AT(Serve, iterations), 0, "iterations of Griffin-Lim, as in synth"},
     {"listen", "HOST:PORT", TEXT_AT(Serve, listen), 0,
-     "address and port to listen at (127.0.0.1:8000); port 0: any free port"},
+     "address and port to listen on (127.0.0.1:8000); port 0: any free port"},
     {"token-file", "F", TEXT_AT(Serve, token_file), 0,
      "clients must send the line in this file as their Bearer token"},
     {"wyoming", "HOST:PORT", TEXT_AT(Serve, wyoming), 0,
-     "also speak the Wyoming protocol (Home Assistant) at this port"},
+     "also speak the Wyoming protocol (Home Assistant) on this port"},
     {"wyoming-open", NULL, 0, FLAG_AT(Serve, wyoming_open),
-     "allow Wyoming at an address that other machines can reach, although it has no token"},
+     "allow Wyoming on an address that other machines can reach, although it has no token"},
     {"announce", NULL, 0, FLAG_AT(Serve, announce),
-     "tell the network of the Wyoming port by Avahi, so that Home Assistant finds it"},
+     "announce the Wyoming port on the network (Avahi), so that Home Assistant finds it"},
     {"force-language", NULL, 0, FLAG_AT(Serve, force_language),
      "also speak languages and scripts that a voice was never trained on"},
     {"max-connections", "N", TEXT_AT(Serve, max_connections), 0, "maximum number of open connections (2000)"},

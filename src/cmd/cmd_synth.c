@@ -39,9 +39,9 @@ static const char usage_text[] =
     "program; without it, the newest training that was not given a --checkpoint-dir. Without\n"
     "--output the speech is speech.wav; a sound file of that name is replaced. The voice is that of a\n"
     "recording (--reference), of a speaker of the training data (--speaker), or of the first speaker, in\n"
-    "any language of the voice; `myxtts info --checkpoint D` lists speakers and languages. The ending of\n"
-    "the output chooses WAV, FLAC, OGG or MP3; - is standard output (WAV), and for --text-file and\n"
-    "--lines standard input. --verbose tells of the device, the voice and its speed.\n"
+    "any language of the voice; `myxtts info --checkpoint D` lists speakers and languages. The extension\n"
+    "of the output chooses WAV, FLAC, OGG or MP3; - is standard output (WAV), and for --text-file and\n"
+    "--lines standard input. --verbose reports the device, the voice and its speed.\n"
     "With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
 
 #define GPU_WORKERS 4

@@ -50,7 +50,7 @@ static const char usage_text[] =
     "the terminal save and exit with code 0; a second Ctrl-C exits at once. --network vocoder trains a\n"
     "vocoder, which turns mels into sound; both trains a voice, then a vocoder in the folder `vocoder` of\n"
     "--checkpoint-dir (--minutes is for each of them), or the two side by side on two GPUs: --model-gpu 0\n"
-    "--data-gpu 1. Of the two, one that is not finished continues first.\n"
+    "--data-gpu 1. If one of the two is unfinished, it continues first.\n"
     "The same --checkpoint-dir, or --resume-from RUN, resumes a run with its data and settings; nothing\n"
     "else needs to be given. --minutes M continues a finished run for M minutes more. Progress is printed\n"
     "every few seconds; --verbose prints every --log-step.";

@@ -1,4 +1,4 @@
-/* commands.h - the table of subcommands, and what they say about themselves. Threads: one. */
+/* commands.h - the table of subcommands, and their descriptions. Threads: one. */
 #ifndef MYXTTS_CMD_COMMANDS_H
 #define MYXTTS_CMD_COMMANDS_H
 

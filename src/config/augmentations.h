@@ -32,7 +32,7 @@ typedef enum { OF_MEL, OF_RECORDING } AugmentationOf;
 
 typedef enum {
     DRAWN_AS_SET,   /* the setting itself */
-    DRAWN_FOR_CLIP, /* neutral +- the setting, anew for every clip in every epoch */
+    DRAWN_FOR_CLIP, /* neutral +- the setting, drawn for every clip in every epoch */
     /* The same for all clips of a speaker in a batch: what makes another voice of the clip must make the same
      * of the one that is its reference. A segment has none, but its own value. */
     DRAWN_FOR_VOICE

@@ -17,14 +17,14 @@ typedef enum {
 } Binding;
 
 /* Adds the values of the settings that b is bound to. The order is part of every cache's key: first all that
- * are no floating-point numbers, in the order of the table, then those that are. */
+ * are not floating-point numbers, in the order of the table, then those that are. */
 void config_hash_bound(Hasher *h, const Config *cfg, Binding b);
 
 /* Of all settings. Zeros without memory. */
 Hash128 config_hash_all(const Config *cfg);
 
-/* Of the settings that a mel's numbers mean something by: sample rate, transform, bands. A voice and a
- * vocoder go together where it is the same. Zeros without memory. */
+/* Of the settings that give a mel's numbers their meaning: sample rate, transform, bands. A voice and a
+ * vocoder go together if it is the same. Zeros without memory. */
 Hash128 config_mel_hash(const Config *cfg);
 /* The first of these settings that differs, as config_bound_differs. */
 int config_mel_differs(const Config *was, const Config *is, ConfigRow *row_was, ConfigRow *row_is);

@@ -208,7 +208,7 @@ typedef struct ConfigRow {
 } ConfigRow;
 int config_row_count(void);
 int config_row(const Config *cfg, int i, ConfigRow *row);  /* 0 or ERR_NOMEM; row points into cfg */
-int config_is_default(const Config *cfg, const char *key); /* 1: nobody has set it, nor has a preset */
+int config_is_default(const Config *cfg, const char *key); /* 1: neither the user nor a preset has set it */
 /* 1: file or command line set it, or the choice whose preset gives it (model_size for decoder_dim). */
 int config_is_given(const Config *cfg, const char *key);
 
@@ -222,8 +222,8 @@ typedef struct ConfigSetting {
 /* *cfg becomes `from` with these settings, as if they came last on the command line. `from` must outlive it;
  * after an error it is closed. */
 int config_vary(Config *cfg, const Config *from, const ConfigSetting *settings, int count, Err *err);
-/* A checkpoint_dir that nobody named becomes the folder in it that has the name of data_path: two datasets do
- * not share one. All that load settings do it; again where data_path was set later. */
+/* A checkpoint_dir that was not given becomes the folder in it that has the name of data_path, so that two
+ * datasets do not share one. All code that loads settings calls it, again if data_path was set later. */
 int config_name_folder(Config *cfg, Err *err);
 void config_value_text(Buf *out, const Config *cfg, int row); /* appends the value as config_take reads it */
 /* Settings with one of these bindings (bindings.h) that are not given become those of `from`, and so do the

@@ -1,4 +1,4 @@
-/* cut.h - which clips are made of a recording, and what is left out for which reason. Times are levels (10
+/* cut.h - which clips are made from a recording, and what is left out and why. Times are levels (10
  * ms) of a Listening. With a text, a clip has one or more units that follow each other in it; without, only
  * sound. */
 #ifndef MYXTTS_CUT_H

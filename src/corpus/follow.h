@@ -1,5 +1,5 @@
 /* follow.h - follows a text through hours of sound: which units are read, and from where to where.
- * A path goes through the sound frame by frame. It is either inside of a unit, at one of its states, or
+ * A path goes through the sound frame by frame. It is either inside a unit, at one of its states, or
  * between two units, where silence and sound that no text explains are passed over. Units begin and end in
  * pauses and come in the order of the text; a path may leave some out. The best path is found by dynamic
  * programming over all units near those of the best paths so far; where none fits for a while, over the whole

@@ -1,7 +1,7 @@
-/* reader.h - espeak-ng reads the book: which sounds each unit consists of, how long each is, and of the first
- * minutes the speech itself. libespeak-ng has one state for a process and may break on a text, so it works in
- * child processes. A unit on which it dies or hangs has no sounds; the others are read by a new child.
- * Call from a process without other threads: it forks. */
+/* reader.h - espeak-ng reads the book: which sounds each unit consists of, how long each is, and, for the
+ * first minutes, the speech itself. libespeak-ng has one state for a process and may break on a text, so it
+ * works in child processes. A unit on which it dies or hangs has no sounds; the others are read by a new
+ * child. Call from a process without other threads: it forks. */
 #ifndef MYXTTS_READER_H
 #define MYXTTS_READER_H
 

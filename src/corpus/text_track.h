@@ -26,7 +26,7 @@ typedef struct TextTrack {
     int believed; /* right and wrong texts can be told apart; otherwise this is the text of something else */
 } TextTrack;
 
-/* voice: of espeak-ng. Errors of reader_run; ERR_NOMEM. Finding nothing is no error. Call without other
+/* voice: of espeak-ng. Errors of reader_run; ERR_NOMEM. Finding nothing is not an error. Call without other
  * threads: it forks. */
 int text_track_make(TextTrack *t, const Listening *l, const Book *book, const char *voice, Log *log,
                     Err *err);

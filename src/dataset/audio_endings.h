@@ -1,4 +1,4 @@
-/* audio_endings.h - the endings of file names that are taken for sound: ".wav". Threads: any. */
+/* audio_endings.h - the file extensions that are taken for sound: ".wav". Threads: any. */
 #ifndef MYXTTS_AUDIO_ENDINGS_H
 #define MYXTTS_AUDIO_ENDINGS_H
 

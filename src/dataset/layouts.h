@@ -1,13 +1,16 @@
-/* layouts.h - the ways in which people lay recordings and texts out in a folder, one row of a table each: how
- * it is recognised, how it is read. All give the same utterances, so that nothing behind dataset_open knows
- * which it was. Where a folder could be several, the first row counts. ljspeech     metadata.csv (or the
- * files of metadata_train_file, metadata_eval_file) and wavs/ kaldi        wav.scp, text, and utt2spk and
- * utt2lang where they are there jsonl        manifest.jsonl, metadata.jsonl, train.jsonl, or the only
- * *.jsonl: an object on each line commonvoice  validated.tsv, train.tsv, or the only *.tsv with the columns
- * path and sentence, and clips/ vctk         txt/SPEAKER/ID.txt and wav48.../SPEAKER/ID_mic1.flac; also
- * txt/ID.txt and wav/ID.wav libritts     SPEAKER/CHAPTER/ID.normalized.txt beside ID.wav, at any depth pairs
- * ID.txt or ID.lab beside ID.wav, at any depth; folders are speakers where several hold pairs Private to
- * src/dataset. */
+/* layouts.h - the ways in which people lay out recordings and texts in a folder, one row of a table each: how
+ * it is recognised, how it is read. All give the same utterances, so that nothing after dataset_open knows
+ * which it was. If a folder matches several, the first row counts.
+ *
+ *   - ljspeech: metadata.csv (or the files of metadata_train_file, metadata_eval_file) and wavs/
+ *   - kaldi: wav.scp, text, and optionally utt2spk and utt2lang
+ *   - jsonl: manifest.jsonl, metadata.jsonl, train.jsonl, or the only *.jsonl: an object on each line
+ *   - commonvoice: validated.tsv, train.tsv, or the only *.tsv with the columns path and sentence, and clips/
+ *   - vctk: txt/SPEAKER/ID.txt and wav48.../SPEAKER/ID_mic1.flac; also txt/ID.txt and wav/ID.wav
+ *   - libritts: SPEAKER/CHAPTER/ID.normalized.txt beside ID.wav, at any depth
+ *   - pairs: ID.txt or ID.lab beside ID.wav, at any depth; folders are speakers where several hold pairs
+ *
+ * Private to src/dataset. */
 #ifndef MYXTTS_LAYOUTS_H
 #define MYXTTS_LAYOUTS_H
 

@@ -1,8 +1,7 @@
 /* manifest.h - the bytes of a file of JSON lines -> lines of a dataset. Touches no file. Each line is an
  * object with audio_filepath (or any other name of a path that a header of metadata.csv may have), text, and
- * where they are there normalized_text, speaker, language and id. Without an id the path is one:
- * line_id_of_path. duration is not needed: the recording knows it. A line that cannot be used costs that
- * line. */
+ * optionally normalized_text, speaker, language and id. Without an id, the path becomes one: line_id_of_path.
+ * duration is not needed: the recording has it. A bad line costs only itself. */
 #ifndef MYXTTS_MANIFEST_H
 #define MYXTTS_MANIFEST_H
 

@@ -1,5 +1,5 @@
-/* name_forms.h - the two ways to write a letter with a mark. A Mac, and archives that were packed on one,
- * have file names with the mark behind its letter (NFD), nearly everything else has one character (NFC).
+/* name_forms.h - the two ways to write a letter with a mark. On a Mac, and in archives packed on one, file
+ * names have the mark after its letter (NFD); nearly everything else uses one character (NFC).
  * Threads: any. */
 #ifndef MYXTTS_NAME_FORMS_H
 #define MYXTTS_NAME_FORMS_H

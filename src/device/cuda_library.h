@@ -1,4 +1,5 @@
-/* cuda_library.h - access to what else libmyxtts_cuda.so exports, for modules that have a CUDA part. */
+/* cuda_library.h - access to everything else that libmyxtts_cuda.so exports, for modules that have a CUDA
+ * part. */
 #ifndef MYXTTS_CUDA_LIBRARY_H
 #define MYXTTS_CUDA_LIBRARY_H
 

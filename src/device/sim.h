@@ -1,18 +1,23 @@
 /* sim.h - a simulated machine: how long each stage takes, how the times vary, when a stage stalls or fails.
- * `--sim` describes it by a comma-separated list of key=value: - read_ms, decode_ms, preprocess_ms, step_ms:
- * time per batch - h2d_gbps, peer_gbps, step_gbps: 1e9 bytes/s; h2d_us, peer_us: latency. What the step takes
- * for the bytes of its batch comes on top of step_ms, so that long clips take longer - jitter: standard
- * deviation / mean of each time; jitter=STAGE:NUMBER for one stage - stall=STAGE:EVERY:MS (repeatable),
- * fail=STAGE:AT (once per stage); batches count from 0 - seed; memory_gb: GiB of each simulated GPU -
- * pcie_gen, pcie_lanes, nvlinks: how the GPUs are connected (topology.h); they change no time A cluster of
- * ranks, each of them such a machine, is described by more of them: - ranks, hosts: how many; the ranks are
- * spread evenly, the first ones on host 0 - link_gbps, link_us: between hosts, shared by the ranks of a host;
- * nvlink_gbps, nvlink_us: between ranks of a host. With one host link_* describe the links in it, unless
- * nvlink_* are there - slow_rank=R:FACTOR: the step of rank R takes this many times as long (once per rank) -
- * rank=R:KEY=VALUE, host=H:KEY=VALUE (repeatable): a stage of that rank, or of all ranks of that host; KEY is
- * one of a stage, jitter, stall or fail. The rank's word counts more than the host's - shared_disk=1: all
- * hosts read from one disk. Otherwise every host has one, shared by its ranks; a rank with its own read_ms
- * has its own disk
+ * `--sim` describes it by a comma-separated list of key=value:
+ *   - read_ms, decode_ms, preprocess_ms, step_ms: time per batch
+ *   - h2d_gbps, peer_gbps, step_gbps: 1e9 bytes/s; h2d_us, peer_us: latency. What the step takes for the
+ *     bytes of its batch comes on top of step_ms, so that long clips take longer
+ *   - jitter: standard deviation / mean of each time; jitter=STAGE:NUMBER for one stage
+ *   - stall=STAGE:EVERY:MS (repeatable), fail=STAGE:AT (once per stage); batches count from 0
+ *   - seed; memory_gb: GiB of each simulated GPU
+ *   - pcie_gen, pcie_lanes, nvlinks: how the GPUs are connected (topology.h); they change no time
+ *
+ * A cluster of ranks, each of them such a machine, is described by more keys:
+ *   - ranks, hosts: how many; the ranks are spread evenly, the first ones on host 0
+ *   - link_gbps, link_us: between hosts, shared by the ranks of a host; nvlink_gbps, nvlink_us: between ranks
+ *     of a host. With one host link_* describe the links in it, unless nvlink_* are given
+ *   - slow_rank=R:FACTOR: the step of rank R takes this many times as long (once per rank)
+ *   - rank=R:KEY=VALUE, host=H:KEY=VALUE (repeatable): a stage of that rank, or of all ranks of that host;
+ *     KEY is a stage's time, jitter, stall or fail. A rank's own value overrides its host's
+ *   - shared_disk=1: all hosts read from one disk. Otherwise every host has one, shared by its ranks; a rank
+ *     with its own read_ms has its own disk
+ *
  * Stages that are not named take no extra time. Random times depend on (seed, stage, batch) only, so a run
  * can be repeated, however its threads are scheduled. There is one disk, which reads batches one after the
  * other; decoding is work of one worker, and several workers decode at the same time.

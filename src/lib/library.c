@@ -20,7 +20,7 @@ void myxtts_free(void *p) { free(p); }
 
 /* ---- errors ---- */
 
-/* Who looks at a code sees the numbers of err.h. */
+/* Callers see the numbers of err.h as codes. */
 #define SAME(ours, theirs) ((int)(ours) == (int)(theirs))
 _Static_assert(SAME(MYXTTS_ERROR_IO, ERR_IO) && SAME(MYXTTS_ERROR_MEMORY, ERR_NOMEM) &&
                    SAME(MYXTTS_ERROR_USAGE, ERR_USAGE) && SAME(MYXTTS_ERROR_CONFIG, ERR_CONFIG) &&

@@ -1,6 +1,6 @@
-/* critic.h - the critics: small networks that learn to tell what a network makes from recordings, while the
- * network learns to be taken for one (docs/MODEL.md). They look at mels: those of a voice, or the spectra of
- * a vocoder's sound. They live in training alone. Private to src/model. */
+/* critic.h - the critics: small networks that learn to tell recordings from what a network makes, while that
+ * network learns to pass for a recording (docs/MODEL.md). They look at mels: those of a voice, or the spectra
+ * of a vocoder's sound. They exist only during training. Private to src/model. */
 #ifndef MYXTTS_CRITIC_H
 #define MYXTTS_CRITIC_H
 

@@ -5,7 +5,7 @@
  *
  *   model_open      lists the parameters and their places in memory
  *   model_attach    gives it memory: weights, gradients, moments (the caller's, from device_alloc)
- *   pass_open        cuts the memory of one batch's activations, for one shape
+ *   pass_open       cuts the memory of one batch's activations, for one shape
  *   pass_forward, pass_losses, pass_backward, model_update
  *
  * Types as in ops.h: `real` working weights and activations, `acc` masters, gradients and losses.
@@ -101,8 +101,8 @@ const char *loss_term_name(LossTerm t); /* as logs and reports call it */
 double loss_term_weight(LossTerm t, const Config *cfg);
 const char *loss_term_weight_key(LossTerm t);         /* the setting */
 int loss_term_is_of(LossTerm t, NetworkKind network); /* 1: the network learns from it */
-/* 0: it says how critic and voice stand against each other, not how good the network is, and is no part of
- * the loss that is reported and compared. */
+/* 0: it says how critic and voice compare, not how good the network is, and is not part of the loss that is
+ * reported and compared. */
 int loss_term_counts(LossTerm t);
 
 /* Sums over the batches of one step, on the device; acc: float, or double in the double table. */
@@ -137,11 +137,11 @@ typedef struct Model {
     uint8_t *decay;
     uint8_t *tables; /* constants of the network, which no step changes */
     /* Called where a part of the network begins (layer -1: it has none), for code that measures the parts;
-     * NULL: nobody does. Not under graph capture. */
+     * NULL: not called. Not under graph capture. */
     void (*mark)(void *arg, const char *part, int layer, int backward);
     void *mark_arg;
     /* Called in pass_backward as soon as nothing more of this pass will change the gradients [from, to) of
-     * flat memory; NULL: nobody asks. The ranges are whole parameters, gaps included, and cover all of it
+     * flat memory; NULL: not called. The ranges are whole parameters, gaps included, and cover all of it
      * once. What writes them is enqueued, not done: on the main lane, with side != 0 also on the side lane
      * (ops->side_follow lets a stream wait for it). Called under graph capture too; it must not use the lanes
      * itself. Where micro-batches add up, only the pass of the last one is final. */

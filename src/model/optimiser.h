@@ -1,6 +1,6 @@
-/* optimiser.h - what makes new parameters of gradients and moments, as a table of functions. Another one is
- * such a table, and a word in optimiser_of; what it does on the device is an operation (ops/ops.h). Private
- * to src/model. */
+/* optimiser.h - computes new parameters from gradients and moments, as a table of functions. Another
+ * optimiser is another table, and a word in optimiser_of; its work on the device is an operation (ops/ops.h).
+ * Private to src/model. */
 #ifndef MYXTTS_OPTIMISER_H
 #define MYXTTS_OPTIMISER_H
 

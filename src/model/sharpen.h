@@ -1,8 +1,8 @@
-/* sharpen.h - a mel with its detail back. A network predicts the mean of many ways to say a sound, and in a
+/* sharpen.h - gives a mel its detail back. A network predicts the mean of many ways to say a sound, and in a
  * mean the formants are flatter than in any of them. What sets each band apart from the bands around it is
- * therefore made larger: x + amount (x - smooth(x)), where smooth is a Gaussian over the bands, which keeps
+ * therefore amplified: x + amount (x - smooth(x)), where smooth is a Gaussian over the bands, which keeps
  * its weight at the edges. How much is measured on held-out clips (train/listen/manner.h). It is linear, so
- * a matrix says all of it. Mels are normalised, as the network sees them. Threads: any. */
+ * one matrix describes it. Mels are normalised, as the network sees them. Threads: any. */
 #ifndef MYXTTS_SHARPEN_H
 #define MYXTTS_SHARPEN_H
 

@@ -329,9 +329,9 @@ static int build_head(Buf *out, const Graph *g, Err *err)
         g->attributes.failed)
         rc = err_set(err, ERR_NOMEM, "no memory for the graph of a network");
     else if (out->size + bytes > MOST_BYTES) {
-        err_set(err, ERR_DATA, "the network takes %.1f GB, and an ONNX file holds 2",
+        err_set(err, ERR_DATA, "the network takes %.1f GB, but an ONNX file holds only 2",
                 (double)(out->size + bytes) / 1e9);
-        rc = err_hint(err, "weights of fewer bytes fit: --precision float16 or int8");
+        rc = err_hint(err, "smaller weights would fit: --precision float16 or int8");
     }
     buf_free(&opset);
     buf_free(&graph);

@@ -1,6 +1,6 @@
 /* graph.h - an ONNX model while it is built: nodes, constants, inputs and outputs, and the file in the end.
- * A value is the name of a tensor in the graph; operators are those of opset 13. What finds no memory is
- * remembered and comes out in graph_write, so building needs no checks. Threads: one at a time. */
+ * A value is the name of a tensor in the graph; operators are those of opset 13. Running out of memory is
+ * remembered and reported by graph_write, so building needs no checks. Threads: one at a time. */
 #ifndef MYXTTS_GRAPH_H
 #define MYXTTS_GRAPH_H
 

@@ -100,6 +100,6 @@ int onnx_entries(json_t *entries, const void *data, size_t size, const char *pat
     }
     if (!rc && has_graph)
         return 0;
-    err_set(err, ERR_FORMAT, "%s is no ONNX file, or a damaged one", path);
-    return err_hint(err, "`myxtts export --format onnx` writes such a file anew");
+    err_set(err, ERR_FORMAT, "%s is not an ONNX file, or is damaged", path);
+    return err_hint(err, "`myxtts export --format onnx` writes a new one");
 }

@@ -88,7 +88,7 @@ static int hear_speakers(Work *w, Err *err)
     float *voice = mem_calloc((size_t)w->voice.m.cfg.speaker_embedding_dim, sizeof *voice);
     int rc = w->speakers && w->vectors && voice ? 0 : err_set(err, ERR_NOMEM, "no memory for the speakers");
     if (!rc && w->voice.m.use_voice && !w->speaker_count)
-        rc = err_set(err, ERR_MISSING, "%s keeps no clip of a speaker: nobody knows how its voice sounds",
+        rc = err_set(err, ERR_MISSING, "%s has no reference clips: how its speaker sounds is not known",
                      file->path);
     const SynthesisLimits limits = {
         .rows = 1, .text = 1, .frames = 1, .reference = file->content.clips.frames};

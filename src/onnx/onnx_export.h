@@ -1,10 +1,10 @@
-/* onnx_export.h - a voice and its vocoder as one ONNX graph: symbols in, sound out. What the graphs take and
- * give, and what is in their metadata, is in docs/FORMATS.md.
+/* onnx_export.h - a voice and its vocoder as one ONNX graph: symbols in, sound out. docs/FORMATS.md describes
+ * their inputs, outputs and metadata.
  *
  * To make a file that programs for other kinds of voices read: choose a front, which says what inputs and
- * outputs are called and what numbers mean, and give the entries that they look for. What symbols are, only
- * the caller knows: those of the piper front are numbers of text/phonemes/tokens.h, with 0, 1 and 2 for "_",
- * "^" and "$". Threads: any. */
+ * outputs are called and what numbers mean, and give the entries that they look for. Only the caller knows
+ * what the symbols are: those of the piper front are numbers of text/phonemes/tokens.h, with 0, 1 and 2 for
+ * "_", "^" and "$". Threads: any. */
 #ifndef MYXTTS_ONNX_EXPORT_H
 #define MYXTTS_ONNX_EXPORT_H
 

@@ -1,5 +1,5 @@
 /* proto.h - writes protocol buffers: fields appended to a Buf, which remembers that memory ran out. A message
- * inside of another one is written to a Buf of its own first. Threads: any. */
+ * inside another one is written to a Buf of its own first. Threads: any. */
 #ifndef MYXTTS_PROTO_H
 #define MYXTTS_PROTO_H
 

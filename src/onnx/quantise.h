@@ -1,5 +1,5 @@
-/* quantise.h - matrices in fewer bytes, and the nodes that widen them again. Only what lies in the file is
- * smaller: the arithmetic stays in float32. Private to src/onnx. */
+/* quantise.h - matrices in fewer bytes, and the nodes that widen them again. Only the file gets smaller: the
+ * arithmetic stays in float32. Private to src/onnx. */
 #ifndef MYXTTS_QUANTISE_H
 #define MYXTTS_QUANTISE_H
 

@@ -7,7 +7,7 @@
  * channels, H heads, D head size. Gradients: parameters are always +=; activations are = unless the comment
  * says +=. Pointers that may be NULL say so. Lengths: len [B] int32; rows t >= len[b] are padding. Every op
  * that mixes rows (attention, convolution, pooling, losses) takes lengths and gives the same result whatever
- * stands in the padding; row-wise ops do not care. Errors: shapes are asserted; failed launches come back
+ * is in the padding; row-wise ops do not care. Errors: shapes are asserted; failed launches come back
  * from check. Everything is enqueued on c->stream; nothing waits or allocates. Determinism: results do not
  * depend on thread counts; on CUDA no atomics on floats are used, so equal inputs give equal bits. */
 #ifndef MYXTTS_OPS_H

@@ -1,6 +1,6 @@
 /* draw.h - a canvas of pixels: rectangles, smooth lines, text. For pictures and charts (picture.h, chart.h).
  * Coordinates are pixels, x to the right and y down; the middle of the first pixel is (0.5, 0.5). Nothing
- * outside of the canvas is touched. Lines and text are gathered by coverage and painted in one colour, so
+ * outside the canvas is touched. Lines and text are gathered by coverage and painted in one colour, so
  * that joints and overlaps of one drawing show no seams. Threads: a canvas belongs to one thread. */
 #ifndef MYXTTS_DRAW_H
 #define MYXTTS_DRAW_H

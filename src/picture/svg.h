@@ -1,7 +1,7 @@
 /* svg.h - one chart of a report as inline SVG: lines, histograms, bars, stacked bars; with axes, ticks,
  * marks, values under the pointer. The drawing is 400 units wide, so that its text stays legible on a phone;
- * colours are the classes s0 .. s5 of the page's style sheet. Foreign text is escaped. Values that are no
- * finite number leave a gap; a chart without any value is drawn with the words "no data". Threads: any. */
+ * colours are the classes s0 .. s5 of the page's style sheet. Foreign text is escaped. Values that are not
+ * finite leave a gap; a chart without any value is drawn with the words "no data". Threads: any. */
 #ifndef MYXTTS_SVG_H
 #define MYXTTS_SVG_H
 

@@ -3,7 +3,7 @@
  * bring the mels that a voice made of the clips (corpus_source_follow). Opens the metadata and the
  * caches, not the audio files. Utterances that cache/accept.h does not accept are left out. With
  * cache_verification `full` every record is verified here, and damaged ones are left out; with `fast` the
- * loader verifies each record when it is first used; with `off` nobody does. Threads: read-only after
+ * loader verifies each record when it is first used; with `off` nothing does. Threads: read-only after
  * corpus_open. */
 #ifndef MYXTTS_CORPUS_H
 #define MYXTTS_CORPUS_H

@@ -11,7 +11,7 @@
 #include "ranks/ranks.h"
 
 typedef struct DataOptions {
-    LimitCosts *limits; /* receives what they cost; NULL: nobody wants to know */
+    LimitCosts *limits; /* receives what they cost; NULL: not wanted */
     Ranks *ranks;       /* all do it together, and each then has the whole dataset; NULL: alone */
     int quiet;          /* 1: the lines are LOG_DEBUG, else LOG_INFO */
     int no_fork;        /* as in PrepareOptions */

@@ -105,10 +105,10 @@ typedef struct GrowWindow {
 /* The model device waits for `batch`; call it once for each. starved: the feeder had to wait for its slot,
  * which is for host slots to mend. */
 void policy_buffer_late(GrowWindow *w, int64_t batch, int starved);
-/* A batch has passed the feeder's stages. queued: it had to stand behind another one. */
+/* A batch has passed the feeder's stages. queued: it had to wait behind another one. */
 void policy_buffer_counted(GrowWindow *w, int queued);
 /* The feeder had to wait for a buffer. full: by then all others held batches that were on the model device.
- * queued: the newest batch that was counted had to stand behind another one. */
+ * queued: the newest batch that was counted had to wait behind another one. */
 void policy_buffer_short(GrowWindow *w, int full, int queued);
 /* The number of buffers that there should be when the feeder begins `batch`. More where they help: stalls
  * have used up full buffers twice within 64 batches, or the device waits although the feeder is short of

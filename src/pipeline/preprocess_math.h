@@ -4,14 +4,14 @@
  *     samples --speed--> samples --mel--> log mel --gain--> --noise--> --normalise--> what the network sees
  *
  *   - speed reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is faster, shorter and higher.
- * If the result would not fit into the frames of the batch, s is raised: nothing is cut. The loader does the
- * same to the pitch, and adds log s.
+ *     If the result would not fit into the frames of the batch, s is raised: nothing is cut. The loader does
+ *     the same to the pitch, and adds log s.
  *   - gain adds gain_db * ln(10) / 20 to the log mel, but does not go below the mel's floor.
  *   - noise is log(exp(x) + level * (0.5 + u)), with u uniform in [0, 1) from (seed, frame, band). level is
- * noise_db below the mean of exp(x) over the clip. White noise is equally loud in all bands of this
- * filterbank, because its triangles have the same area.
+ *     noise_db below the mean of exp(x) over the clip. White noise is equally loud in all bands of this
+ *     filterbank, because its triangles have the same area.
  *   - segments for a vocoder have their gain in the samples (preprocess_factor), and nothing else is changed:
- * what the mel says and what the samples sound like must be the same. */
+ *     what the mel says and what the samples sound like must be the same. */
 #ifndef MYXTTS_PREPROCESS_MATH_H
 #define MYXTTS_PREPROCESS_MATH_H
 

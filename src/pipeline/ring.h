@@ -46,7 +46,7 @@ typedef struct Ring {
     int limit;         /* as most; less after adding has failed */
     int filling;       /* number of slots that are FILLING */
     int wanted;        /* number of slots that there should be */
-    int adding;        /* 1: somebody adds slots */
+    int adding;        /* 1: slots are being added */
     int64_t added_at;  /* the first batch that may have gone into an added slot; 0: none was added */
     SlotWindow window; /* observations: are there enough slots? */
     int starving;      /* ring_take has been waiting for the next slot */

@@ -1,5 +1,5 @@
 /* rank_place.h - which of several processes this is. A launcher (torchrun, mpirun, srun) says so in the
- * environment; nothing else is asked. Threads: any, as long as the environment is not changed. */
+ * environment; nothing else is consulted. Threads: any, as long as the environment is not changed. */
 #ifndef MYXTTS_RANK_PLACE_H
 #define MYXTTS_RANK_PLACE_H
 
@@ -9,7 +9,7 @@
 
 /* Who started the processes, in the order in which their variables are looked for. */
 typedef enum {
-    LAUNCHER_NONE,    /* nobody: one process */
+    LAUNCHER_NONE,    /* none: one process */
     LAUNCHER_TORCH,   /* RANK, WORLD_SIZE, LOCAL_RANK: torchrun, or another launcher that sets these */
     LAUNCHER_OPENMPI, /* OMPI_COMM_WORLD_RANK, ..._SIZE, ..._LOCAL_RANK: mpirun of OpenMPI */
     LAUNCHER_PMI,     /* PMI_RANK, PMI_SIZE, MPI_LOCALRANKID: mpiexec of MPICH or Intel */
@@ -23,7 +23,7 @@ typedef struct RankPlace {
     char host[64]; /* this machine */
 } RankPlace;
 
-/* ERR_USAGE for variables that are half set, are no numbers or contradict each other. A process that is not
+/* ERR_USAGE for variables that are incomplete, not numbers, or contradict each other. A process that is not
  * a task of an srun step (the batch script of a Slurm job, a shell inside it) is alone, whatever
  * SLURM_NTASKS says. */
 int rank_place_read(RankPlace *p, Err *err);

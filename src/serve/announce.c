@@ -28,7 +28,7 @@ int announce_open(Announcement *a, const char *folder, int port, Err *err)
     *a = (Announcement){0};
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) {
         err_set(err, ERR_MISSING, "the Wyoming port is not announced: there is no folder %s", folder);
-        return err_hint(err, "apt-get install avahi-daemon; or tell Home Assistant the address by hand");
+        return err_hint(err, "apt-get install avahi-daemon; or enter the address in Home Assistant by hand");
     }
     snprintf(name, sizeof name, "myxtts-%d.service", port);
     buf_add(&text, avahi_service, (size_t)(at - avahi_service));
@@ -41,8 +41,8 @@ int announce_open(Announcement *a, const char *folder, int port, Err *err)
         rc = err_set_errno(err, ERR_IO, "cannot let others read %s", a->path);
     buf_free(&text);
     if (rc) {
-        err_hint(err, "only root may write there: start the server with sudo, or tell Home Assistant the "
-                      "address by hand");
+        err_hint(err, "only root may write there: start the server with sudo, or enter the address in "
+                      "Home Assistant by hand");
         announce_close(a);
     }
     return rc;

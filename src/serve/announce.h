@@ -1,5 +1,5 @@
-/* announce.h - tells the network where the Wyoming port is, so that Home Assistant finds it by itself: a file
- * in the folder that the Avahi daemon watches, as long as the server runs. avahi.service is its text.
+/* announce.h - announces the Wyoming port on the network, so that Home Assistant finds it by itself: a file
+ * in the folder that the Avahi daemon watches, as long as the server runs. avahi.service is the file's text.
  * Threads: one. */
 #ifndef MYXTTS_ANNOUNCE_H
 #define MYXTTS_ANNOUNCE_H

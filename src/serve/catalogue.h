@@ -1,4 +1,4 @@
-/* catalogue.h - the voices of a server by name, their speakers, and what clients are told of them.
+/* catalogue.h - the voices of a server by name, their speakers, and what clients are told about them.
  * Threads: any, once it is open. */
 #ifndef MYXTTS_CATALOGUE_H
 #define MYXTTS_CATALOGUE_H

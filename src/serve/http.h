@@ -3,9 +3,9 @@
  * returns HTTP_LATER, and the thread that ends the wait calls http_wake. A stream is an answer that is
  * produced piece by piece.
  *
- * A live request is one whose body is answered while it still comes: the body comes in chunks and has the
- * route's live_type. Its handler is called first when the headers are there, then whenever more of the body
- * is there (http_take_body) or http_wake was called. The connection ends with the answer.
+ * A live request is one that is answered while its body is still arriving: the body comes in chunks and has
+ * the route's live_type. Its handler is called first when the headers have arrived, then whenever more of the
+ * body has (http_take_body) or http_wake was called. The connection ends with the answer.
  *
  *     static int health(HttpRequest *r, void *arg, Err *err)
  *     {
@@ -14,7 +14,7 @@
  *     const HttpRoute routes[] = {{"GET", "/health", health, .open = 1}, ...};
  *
  * The server itself answers: 400 and 431 for malformed HTTP, 401, 403, 404, 405 with Allow, 408, 411, 413,
- * 415, and 503 while it stops. Errors are JSON as OpenAI's: {"error": {message, type, param, code}}.
+ * 415, and 503 while it stops. Errors are JSON like OpenAI's: {"error": {message, type, param, code}}.
  * Threads: handlers run in any of the server's threads, but never two at once for the same request. */
 #ifndef MYXTTS_HTTP_H
 #define MYXTTS_HTTP_H

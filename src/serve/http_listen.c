@@ -28,7 +28,7 @@ static int split(const char *address, char *host, size_t cap, char *port, size_t
     char *end;
     long value = strtol(number, &end, 10);
     if (!*number || *end || *number < '0' || *number > '9' || value > 65535 || n >= cap)
-        return err_set(err, ERR_USAGE, "'%s' is not an address to listen at; write it as 127.0.0.1:8000",
+        return err_set(err, ERR_USAGE, "'%s' is not an address to listen on; write it as 127.0.0.1:8000",
                        address);
     snprintf(host, cap, "%.*s", (int)n, from);
     if (!colon || !n)

@@ -75,7 +75,7 @@ static void forget_due(HttpRequest *r)
         h->live.last = before;
 }
 
-/* It has gone on, so its time begins anew. */
+/* It has gone on, so its time starts over. */
 static void set_deadline(HttpRequest *r, double now)
 {
     r->live.late = 0;

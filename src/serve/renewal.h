@@ -1,7 +1,8 @@
-/* renewal.h - looks after the files that the voices of a server were opened from. A file that is overwritten
+/* renewal.h - watches the files that the voices of a server were opened from. A file that is overwritten
  * or replaced is loaded when it is complete and no longer being written; until then, and if it is removed,
- * the loaded voice keeps speaking. So is a vocoder that was not there yet. Texts that are being spoken end
- * with the voice they began with. Threads: renewal_look by one at a time, renewal_json by any. */
+ * the loaded voice keeps speaking. The same goes for a vocoder that did not exist before. Texts that are
+ * being spoken end with the voice they began with. Threads: renewal_look by one at a time, renewal_json by
+ * any. */
 #ifndef MYXTTS_RENEWAL_H
 #define MYXTTS_RENEWAL_H
 

@@ -1,4 +1,4 @@
-/* runs.h - the trainings in a folder, for those who look on: which there are, how far they are, their logs,
+/* runs.h - the trainings in a folder, for display: which ones there are, how far they have got, their logs,
  * pictures and samples. A run is a folder with a log.jsonl, at most RUNS_DEPTH levels below the folder (or
  * the folder itself). Nothing is ever written.
  * A name that comes from outside is looked up among those that were found; it never becomes a path. Symbolic

@@ -55,7 +55,7 @@ void run_free(Run *run);
 /* Whole lines of a log, from byte `from` on: at most `most` bytes. */
 typedef struct LogLines {
     int64_t from, next; /* bytes; next: where the next call continues */
-    int64_t torn;       /* lines that are no objects */
+    int64_t torn;       /* lines that are not objects */
     int more;           /* there is more to read at once */
 } LogLines;
 /* fn is called with each line that is an object, as text and parsed. */

@@ -87,7 +87,7 @@ static int choose_voice(SpeechJob *j, TalkOrder *order, int *answered)
         utf8_show(shown, sizeof shown, j->q.model ? j->q.model : "");
         catalogue_voices_text(c, names, sizeof names);
         *answered = http_answer_error(j->http, 404, "model", "model_not_found",
-                                      c->count ? "there is no model '%s'; there is: %s"
+                                      c->count ? "there is no model '%s'; the models are: %s"
                                                : "there is no model '%s': this server has no voice%s",
                                       shown, names);
         return -1;

@@ -1,10 +1,11 @@
 /* typed.h - speaks a text while it is still being written: each sentence as soon as it is complete, in up to
  * two talks of a studio (studio.h), so that the next one is made while one is heard. Together they sound as
- * the whole text would. A text that is there from the beginning is one talk.
+ * the whole text would. A text that is complete from the beginning is one talk.
  *
- *     Typed t = {.studio = s, .order = {.voice = 0, .ready = wake, .arg = me}, .max_text = 1000, .streams =
- * 1}; typed_add(&t, "Old hill. Gre", 13, &err);        as text comes; typed_end where it ends typed_next(&t,
- * &piece, &err);                    until it is TALK_END or an error
+ *     Typed t = {.studio = s, .order = {.voice = 0, .ready = wake, .arg = me}, .streams = 1,
+ *                .max_text = 1000};
+ *     typed_add(&t, "Old hill. Gre", 13, &err);   as text comes; typed_end where it ends
+ *     typed_next(&t, &piece, &err);               until it is TALK_END or an error
  *
  * Threads: one at a time for each text. */
 #ifndef MYXTTS_TYPED_H

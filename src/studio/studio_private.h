@@ -126,7 +126,7 @@ void *studio_worker(void *arg);
 double talk_deadline(const Talk *t); /* when its listener would run dry, were all taken as it is made */
 void talk_add(Talk *t, float *samples, int64_t count, TalkPart *begins);
 void talk_fail(Talk *t, const Err *err);
-void talk_tell(Talk *t); /* whoever waits for it; lets go of the lock while it calls */
+void talk_tell(Talk *t); /* those who wait for it; releases the lock while it calls */
 void talk_part_drop(TalkPart *p);
 /* Frees a closed talk when no worker uses it any more. */
 void talk_let_go(Talk *t);

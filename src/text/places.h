@@ -1,4 +1,4 @@
-/* places.h - from the bytes of a text that was rewritten back to those it came from. Threads: any. */
+/* places.h - maps the bytes of a rewritten text back to those they came from. Threads: any. */
 #ifndef MYXTTS_PLACES_H
 #define MYXTTS_PLACES_H
 

@@ -1,5 +1,5 @@
-/* scripts.h - the scripts that texts are written in, by the properties of Unicode: Latin, Cyrillic, Han.
- * Letters alone count; digits, marks and accents belong to every script. Threads: any. */
+/* scripts.h - the scripts that texts are written in, by Unicode's properties: Latin, Cyrillic, Han. Only
+ * letters count; digits, marks and accents belong to every script. Threads: any. */
 #ifndef MYXTTS_SCRIPTS_H
 #define MYXTTS_SCRIPTS_H
 

@@ -2,7 +2,7 @@
  * (SSML, Markdown) builds on.
  *
  * A text is read in two steps (text.h). text_read makes a TextBlock: `said`, the text in spoken words, in
- * which a character of its own stands for every word whose sound is given (a mark). It can be cut anywhere
+ * which a special character (a mark) stands for every word whose sound is given. It can be cut anywhere
  * between characters. text_speak makes phonemes and tokens of a piece of it, with a list of spans: the piece
  * from left to right, each with the bytes of the given text it came from, the words that are said, and their
  * phonemes. A new kind of origin is one more mark: it is set with text_mark while the text is read, survives

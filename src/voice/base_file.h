@@ -1,5 +1,5 @@
 /* base_file.h - the base that comes with the program: a voice with its vocoder in one exported file
- * (export.h), which voices of little speech begin with. Threads: any. */
+ * (export.h), from which voices with little speech start. Threads: any. */
 #ifndef MYXTTS_BASE_FILE_H
 #define MYXTTS_BASE_FILE_H
 

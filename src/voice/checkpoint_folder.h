@@ -3,8 +3,8 @@
  *   step-00001000.safetensors   the number has at least 8 digits
  *   best.safetensors            a hard link to the best step's file, or a copy of it
  *   best.json                   which step that is and why (best_note.h)
- *   previous-best.safetensors   the best of before, until the words of the best are known
- *   diverged.safetensors        the newest step of a run whose weights became useless; nobody looks for it
+ *   previous-best.safetensors   the previous best, until the words of the best are known
+ *   diverged.safetensors        the newest step of a run whose weights became useless; used only if named
  *   NAME.tmpPID                 being written by process PID, or left by one that was killed
  *
  * Every file appears whole or not at all, and is on the disk before a job counts as done: a kill or a power

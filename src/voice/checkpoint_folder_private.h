@@ -1,5 +1,5 @@
-/* checkpoint_folder_private.h - names in a folder of checkpoints, for those who find and those who write.
- * Private to src/voice. Threads: any. */
+/* checkpoint_folder_private.h - names in a folder of checkpoints, for the code that finds them and the code
+ * that writes them. Private to src/voice. Threads: any. */
 #ifndef MYXTTS_CHECKPOINT_FOLDER_PRIVATE_H
 #define MYXTTS_CHECKPOINT_FOLDER_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* credits.h - what the recipient of a voice has to know about it: what may be done with it, whose recordings
- * it was made of, and a note. They stand in every file that is made to be passed on. Threads: any. */
+ * it was made of, and a note. They are in every file that is made to be passed on. Threads: any. */
 #ifndef MYXTTS_CREDITS_H
 #define MYXTTS_CREDITS_H
 

@@ -5,11 +5,11 @@
  * place; "__metadata__" maps strings to strings. Tensors lie in the order of their element size, largest
  * first, so that each is aligned for its type; nothing lies between them.
  *
- * Two entries of the metadata are the writer's own:
+ * The writer adds two entries to the metadata:
  *   xxh128      XXH3-128 (32 hexadecimal digits) of the whole file with these digits read as zeros, so that
  *               any changed byte is found
  *   written_by  "myxtts": such a file must have the checksum, so that damage to the entry itself is found too
- * Foreign files have neither and are read all the same.
+ * Foreign files have neither and are read anyway.
  *
  * Types: F64 I64 U64 F32 I32 U32 F16 BF16 I16 U16 I8 U8 BOOL. At most 4 dimensions; a shape without
  * dimensions is one number. */

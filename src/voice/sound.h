@@ -52,7 +52,7 @@ void sound_close(Sound *s); /* NULL is fine */
 /* As voice_network_warm_up (voice_network.h), with a mel of this many frames. */
 int sound_warm_up(Sound *s, int frames, Err *err);
 
-/* The sound of a mel, with this many samples of silence behind it: *samples [*count], malloc'd; NULL after an
+/* The sound of a mel, with this many samples of silence after it: *samples [*count], malloc'd; NULL after an
  * error. ERR_DATA for a mel too short to have a sound, or numbers that are not finite. */
 int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, int64_t frames,
                int64_t silence, Err *err);

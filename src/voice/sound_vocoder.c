@@ -36,7 +36,7 @@ static int stage_open(void **out, const SoundOptions *o, Err *err)
     *out = NULL;
     if (!o->vocoder || !o->device)
         return err_set(err, ERR_CONFIG, "the sound stage vocoder needs a trained vocoder");
-    int rc = vocoder_file_fits(o->vocoder, o->cfg, "what is to be heard", err);
+    int rc = vocoder_file_fits(o->vocoder, o->cfg, "this configuration", err);
     if (rc)
         return rc;
     Stage *s = mem_calloc(1, sizeof *s);

@@ -1,5 +1,5 @@
-/* voice_begin.h - a text that a voice is to speak, looked at before its first word is: its markup, its
- * languages, its speakers. Threads: any. */
+/* voice_begin.h - examines a text before a voice speaks its first word: its markup, its languages, its
+ * speakers. Threads: any. */
 #ifndef MYXTTS_VOICE_BEGIN_H
 #define MYXTTS_VOICE_BEGIN_H
 

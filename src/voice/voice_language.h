@@ -1,6 +1,6 @@
 /* voice_language.h - the languages of a voice: which one a text is read in, and whether the voice was ever
- * trained on it. A file that does not say what it was trained on is taken at the language of its settings,
- * and nothing is refused: it may know more. Threads: any. */
+ * trained on it. A file that does not say what it was trained on is assumed to speak the language of its
+ * settings, and nothing is refused: it may know more. Threads: any. */
 #ifndef MYXTTS_VOICE_LANGUAGE_H
 #define MYXTTS_VOICE_LANGUAGE_H
 
@@ -17,12 +17,12 @@ typedef struct LanguageWish {
     int goes_on;          /* a text before this one was spoken: its language is not looked for */
 } LanguageWish;
 
-/* ERR_LANGUAGE, with the languages there are: the voice was never trained on the one that is wished, or more
+/* ERR_LANGUAGE, with the languages there are: the voice was never trained on the one asked for, or more
  * than half of the letters are in scripts that none of its texts was in. text NULL: only the wish is looked
  * at. */
 int voice_language_check(const Checkpoint *file, const LanguageWish *wish, const char *text, size_t n,
                          Log *log, Err *err);
-/* ERR_LANGUAGE: no language is wished, and the text is in one that the voice was never trained on, beyond
+/* ERR_LANGUAGE: no language is asked for, and the text is in one that the voice was never trained on, beyond
  * doubt (language_sure). */
 int voice_language_of_text(const Checkpoint *file, const LanguageWish *wish, const char *text, size_t n,
                            Log *log, Err *err);

@@ -1,4 +1,4 @@
-/* voice_manner.h - what a marked-up text asks of a part, put into effect: rate, pitch and emphasis on the
+/* voice_manner.h - puts into effect what a marked-up text asks of a part: rate, pitch and emphasis on the
  * symbols before the network speaks, pauses and loudness on the frames afterwards. Threads: any. */
 #ifndef MYXTTS_VOICE_MANNER_H
 #define MYXTTS_VOICE_MANNER_H

@@ -1,5 +1,5 @@
 /* voice_network.h - the network of a voice, ready to speak: tokens of some parts of texts -> mels, and whose
- * voice they are in. A voice has one; who speaks in several threads opens more.
+ * voice they are in. A voice has one; callers that speak in several threads open more.
  * Threads: one at a time for each; the checkpoint may be shared. */
 #ifndef MYXTTS_VOICE_NETWORK_H
 #define MYXTTS_VOICE_NETWORK_H

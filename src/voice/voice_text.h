@@ -1,8 +1,8 @@
-/* voice_text.h - a text to be spoken, plain or marked up -> its parts, one after the other: sentences, and
- * where a sentence is longer than what the network has learned from also pieces of it. It is cut when numbers
- * and abbreviations are in words, at marks of pauses, else between words; a word that is too long for the
- * network's memory is cut between syllables. Nothing is dropped but what has no sound; what should have one
- * is listed. Threads: one at a time for each TextEngine. */
+/* voice_text.h - a text to be spoken, plain or marked up -> its parts, one after the other: sentences, or
+ * pieces of a sentence that is longer than what the network has learned from. It is cut after numbers and
+ * abbreviations are written out, at marks of pauses, otherwise between words; a word that is too long for the
+ * network's memory is cut between syllables. Only what has no sound is dropped; whatever should have one is
+ * listed. Threads: one at a time for each TextEngine. */
 #ifndef MYXTTS_VOICE_TEXT_H
 #define MYXTTS_VOICE_TEXT_H
 

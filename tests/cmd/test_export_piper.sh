@@ -37,13 +37,13 @@ head -1 "$dir/anna/MODEL_CARD" >"$dir/log"
 log_has the_card_is_of_the_new_voice 'en_US-otto-medium'
 
 ends_with an_odd_name_is_warned_of 0 "$bin" export --checkpoint $base --format piper --output "$dir/otto/otto2.onnx" --source me
-log_has the_warning_has_a_name "NVDA's add-on takes no voice called otto2; Piper, sherpa-onnx and Home Assistant, which lists it as otto2, do"
+log_has the_warning_has_a_name "NVDA's add-on does not accept a voice called otto2; Piper, sherpa-onnx and Home Assistant, which lists it as otto2, do"
 ends_with another_language_is_refused 2 "$bin" export --checkpoint $base --format piper --output "$dir/otto/de_DE-otto-medium.onnx" --source me
-log_has it_names_both 'de_DE-otto-medium, but the voice speaks en'
+log_has it_names_both 'de_DE-otto-medium, but its voice speaks en'
 ends_with a_language_it_does_not_speak 2 "$bin" export --checkpoint $base --format piper --language de --output "$dir/otto/de_DE-otto-medium.onnx" --source me
 log_has it_was_never_trained_on_it "never trained on the language .de."
 ends_with no_vocoder_no_voice 3 "$bin" export --checkpoint $base --format piper --vocoder griffin_lim --output "$dir/otto/otto2.onnx" --source me
 printf 'no graph' >"$dir/text.onnx"
 ends_with info_of_no_graph 3 "$bin" info --checkpoint "$dir/text.onnx"
-log_has it_is_no_graph 'no ONNX file, or a damaged one'
+log_has it_is_no_graph 'not an ONNX file, or is damaged'
 exit $failed

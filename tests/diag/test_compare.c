@@ -182,7 +182,7 @@ static void test_variation_and_shares(void **state)
     assert_int_equal(c.verdict_sure, 0);
     char words[500];
     compare_verdict(words, sizeof words, &c);
-    assert_non_null(strstr(words, "No difference in speed can be told"));
+    assert_non_null(strstr(words, "No clear difference in speed"));
     compare_row_change(words, sizeof words, w);
     assert_non_null(strstr(words, "+17."));
     assert_non_null(strstr(words, "points"));

@@ -34,7 +34,7 @@ log_has compare_says_how_sure 'B is 25 % faster than A \(95 % sure: 2[0-9.]+ to 
 [ -s "$dir/c.html" ] && [ "$(head -c 4 "$dir/c.png" | tail -c 3)" = PNG ]
 verdict compare_writes_page_and_picture $?
 ends_with compare_with_itself 0 "$bin" compare "$a" "$a"
-log_has compare_sees_no_difference 'No difference in speed can be told'
+log_has compare_sees_no_difference 'No clear difference in speed'
 ends_with compare_json 0 "$bin" compare "$b" "$c" --json
 log_has compare_json_names_the_faster '"faster": "a"'
 ends_with compare_needs_two 2 "$bin" compare "$a"

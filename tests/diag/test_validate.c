@@ -597,7 +597,7 @@ static void test_a_copied_dataset(void **state)
     assert_int_equal(utimensat(AT_FDCWD, clip_file(0), then, 0), 0);
     examine(&p, "--model-size nano");
     assert_null(find(&p, "", "out of date"));
-    const Finding *f = find(&p, "", "1 recording has another date");
+    const Finding *f = find(&p, "", "1 recording has a different date");
     assert_true(f && f->severity == FINDING_NOTE);
     assert_string_equal(row_of(&p, AREA_DATA, "caches")->value, "60 of 60 clips");
     preflight_free(&p);

@@ -48,7 +48,7 @@ log_has stop_of_the_guard_is_named '1\. loss: .* at step 48, having been 5\.3 at
 log_lacks alignment_is_not_blamed 'alignment:'
 
 ends_with sound_run_has_no_finding 0 "$bin" diagnose "$dir/sound"
-log_has words_are_shown '6\.0 % of 500 words were heard wrong, of the recordings 5\.0 %'
+log_has words_are_shown '6\.0 % of 500 words were heard wrong, in the recordings 5\.0 %'
 ends_with log_alone_is_enough 0 "$bin" diagnose "$dir/unheard/log.jsonl"
 log_has nobody_listened 'nobody listened'
 ends_with overfitting_is_a_finding 1 "$bin" diagnose "$dir/overfitted" --output "$dir/report.txt"

@@ -1,4 +1,4 @@
-/* checks.h - what is said of settings, machine and data before a training. Rows of words.h. */
+/* checks.h - what is said about settings, machine and data before a training. Rows of words.h. */
 /* clang-format off */
 
 /* --- areas --- */
@@ -82,7 +82,7 @@ WORD(SAY_CHECK_UNVERIFIED_WHY, "a damaged record would be trained on",
      "آموزش با رکورد آسیب‌دیده هم انجام می‌شود")
 WORD(SAY_CHECK_UNMAPPED, "caches are read, not mapped", "کش‌ها خوانده می‌شوند، نه mmap")
 WORD(SAY_CHECK_UNMAPPED_WHY,
-     "each record is copied once more; on some network disks this is the better way all the same",
+     "each record is copied once more; on some network disks this is still the better way",
      "هر رکورد یک بار بیشتر کپی می‌شود؛ با این همه روی بعضی دیسک‌های شبکه این راه بهتر است")
 
 /* --- graph, precision, schedule --- */
@@ -97,10 +97,10 @@ WORD(SAY_CHECK_GRAPH, "graph mode", "حالت گراف")
 WORD(SAY_CHECK_GRAPH_NOTE, "graphs are captured only on a GPU", "گراف تنها روی GPU ضبط می‌شود")
 WORD(SAY_CHECK_NO_GRAPH, "steps are launched kernel by kernel", "گام‌ها کرنل به کرنل اجرا می‌شوند")
 WORD(SAY_CHECK_NO_GRAPH_WHY,
-     "the host launches every kernel of every step anew, and a busy host holds up the GPU",
+     "the host launches every kernel of every step separately, and a busy host holds up the GPU",
      "میزبان هر کرنل هر گام را از نو روانه می‌کند، و اگر سرش شلوغ باشد GPU را معطل می‌کند")
 WORD(SAY_CHECK_NO_FUSION, "fused kernels are off", "کرنل‌های درهم‌آمیخته خاموش‌اند")
-WORD(SAY_CHECK_NO_FUSION_WHY, "every operation then reads and writes all of its numbers by itself",
+WORD(SAY_CHECK_NO_FUSION_WHY, "every operation then reads and writes all of its data separately",
      "آنگاه هر عمل همهٔ عددهایش را جداگانه می‌خواند و می‌نویسد")
 WORD(SAY_CHECK_PRECISION, "mixed precision", "دقت آمیخته")
 WORD(SAY_CHECK_FLOAT_ANYWAY, "device %s computes in float either way",
@@ -111,7 +111,7 @@ WORD(SAY_CHECK_OLD_CAPABILITY, "compute capability %s, 8.0 is needed", "توان
 WORD(SAY_CHECK_NO_CAPABILITY, "compute capability not known", "توان محاسباتی نامعلوم")
 WORD(SAY_CHECK_NO_BF16, "%s (%s) has matrix units for bf16, but mixed precision is off",
      "%s (%s) واحد ماتریسی bf16 دارد، ولی دقت آمیخته خاموش است")
-WORD(SAY_CHECK_NO_BF16_WHY, "products in float take longer, and activations take twice the memory",
+WORD(SAY_CHECK_NO_BF16_WHY, "matrix products are slower in float, and activations take twice the memory",
      "ضرب‌ها با float بیشتر طول می‌کشند و activationها دو برابر حافظه می‌گیرند")
 WORD(SAY_CHECK_SHORT_RUN, "the run ends at step %lld, before its warm-up of %d steps is over",
      "آموزش در گام %lld پایان می‌یابد، پیش از پایان گرم‌کردن %d گامی")
@@ -129,20 +129,20 @@ WORD(SAY_CHECK_DEAD_DRIVER, "the NVIDIA driver does not start (error %d)",
 WORD(SAY_CHECK_BLIND_DRIVER, "the NVIDIA driver shows no GPU to this process",
      "درایور NVIDIA هیچ GPUیی به این پردازه نشان نمی‌دهد")
 WORD(SAY_CHECK_DUMB_GPU, "GPU that does not answer", "GPU بی‌پاسخ")
-WORD(SAY_CHECK_GPU_OF_NONE, "%s is GPU %s, but there is none: %s",
+WORD(SAY_CHECK_GPU_OF_NONE, "%s is GPU %s, but there is no GPU: %s",
      "%s برابر GPU %s است، ولی GPUیی نیست: %s")
 COUNTED(SAY_CHECK_GPU_OF_FEWER, "%s is GPU %s, but there is only %d GPU, number 0",
      "%s is GPU %s, but there are only %d GPUs, from number 0 on",
      "%s برابر GPU %s است، ولی تنها %d عدد GPU هست، با شمارش از صفر")
 WORD(SAY_CHECK_GPU_MISSING_WHY, "nothing can run on a device that is not there",
      "روی دستگاهی که نیست چیزی اجرا نمی‌شود")
-WORD(SAY_CHECK_CLOSED, "device %s does not open: %s", "دستگاه %s باز نمی‌شود: %s")
+WORD(SAY_CHECK_CLOSED, "device %s cannot be opened: %s", "دستگاه %s باز نمی‌شود: %s")
 WORD(SAY_CHECK_CLOSED_WHY, "nothing can run on it", "چیزی روی آن اجرا نمی‌شود")
 WORD(SAY_CHECK_BOTH_CLOSED_WHY, "nothing can run on the devices", "چیزی روی این دستگاه‌ها اجرا نمی‌شود")
 WORD(SAY_CHECK_OF_MEMORY, "%s of memory", "%s حافظه")
 COUNTED(SAY_CHECK_FALLS_BACK, "%s falls back to the CPU although there is %d GPU",
      "%s falls back to the CPU although there are %d GPUs", "%s به CPU برمی‌گردد، با اینکه %d عدد GPU هست")
-WORD(SAY_CHECK_DID_NOT_OPEN, "the GPU did not open", "GPU باز نشد")
+WORD(SAY_CHECK_DID_NOT_OPEN, "the GPU could not be opened", "GPU باز نشد")
 WORD(SAY_CHECK_CAP_OFF, "%s is %d MB, but memory limits are switched off",
      "%s برابر %d مگابایت است، ولی سقف‌های حافظه خاموش‌اند")
 WORD(SAY_CHECK_CAP_OFF_WHY,
@@ -160,7 +160,7 @@ WORD(SAY_CHECK_LANES, "device %s has %d of the %d PCIe lanes it could use",
      "دستگاه %1$s از %3$d خط PCIe که می‌تواند به کار ببرد %2$d تا دارد")
 WORD(SAY_CHECK_LANES_WHY, "every copy to it takes longer in proportion",
      "هر کپی به آن به همین نسبت بیشتر طول می‌کشد")
-WORD(SAY_CHECK_LANES_FIX, "another slot on the mainboard, or a riser that is not damaged",
+WORD(SAY_CHECK_LANES_FIX, "another slot on the mainboard, or an undamaged riser",
      "شکاف دیگری روی مادربورد، یا رایزری سالم")
 WORD(SAY_CHECK_PEER_COPY, "copy between devices", "کپی میان دو دستگاه")
 WORD(SAY_CHECK_NO_GPU, "not measured: GPU memory, generation, graph capture (%s)",
@@ -171,11 +171,11 @@ WORD(SAY_CHECK_NO_SIM_WHY, "there is no simulated machine to run on",
 WORD(SAY_CHECK_IDLE_GPU, "there are %d GPUs, and one does both jobs",
      "%d عدد GPU هست و هر دو کار را یکی می‌کند")
 WORD(SAY_CHECK_IDLE_GPU_WHY,
-     "a second GPU can prepare batches while the first one trains; `myxtts profile dual` measures what "
-     "that gives",
+     "a second GPU can prepare batches while the first one trains; `myxtts profile dual` measures how "
+     "much that gains",
      "یک GPU دیگر می‌تواند تا اولی آموزش می‌دهد batchها را آماده کند؛ `myxtts profile dual` می‌سنجد که این "
      "چه اندازه سود دارد")
-WORD(SAY_CHECK_IDLE_GPU_FIX, "data_gpu: another number than model_gpu", "در data_gpu شماره‌ای جز model_gpu")
+WORD(SAY_CHECK_IDLE_GPU_FIX, "data_gpu: a number other than model_gpu's", "در data_gpu شماره‌ای جز model_gpu")
 
 /* --- the dataset and its caches --- */
 
@@ -198,8 +198,8 @@ WORD(SAY_CHECK_STALE,
 WORD(SAY_CHECK_STALE_WHY, "training rebuilds them before its first step; nothing out of date is used",
      "آموزش پیش از نخستین گام آن‌ها را دوباره می‌سازد؛ چیز کهنه‌ای به کار نمی‌رود")
 WORD(SAY_CHECK_STALE_VALUE, "%llu out of date", "%llu کهنه")
-COUNTED(SAY_CHECK_TOUCHED, "%llu recording has another date than when it was prepared",
-     "%llu recordings have other dates than when they were prepared",
+COUNTED(SAY_CHECK_TOUCHED, "%llu recording has a different date than when it was prepared",
+     "%llu recordings have different dates than when they were prepared",
      "تاریخ %llu ضبط با زمان آماده‌سازی فرق دارد")
 WORD(SAY_CHECK_TOUCHED_WHY,
      "copying does that; `prepare` and `train` read them once and rebuild only what has changed",
@@ -233,19 +233,19 @@ WORD(SAY_CHECK_REJECTED, "%zu of %zu lines of the metadata cannot be used",
      "%zu خط از %zu خط فهرست را نمی‌توان به کار برد")
 WORD(SAY_CHECK_NO_CLIPS, "there is no clip left to train on", "هیچ کلیپی برای آموزش نمانده است")
 WORD(SAY_CHECK_NO_CLIPS_WHY,
-     "every line is rejected, exceeds a limit of length, or is held out for validation",
+     "every line is rejected, exceeds a length limit, or is held out for validation",
      "هر خط یا رد شده، یا از سقف طول گذشته، یا برای اعتبارسنجی کنار گذاشته شده است")
 WORD(SAY_CHECK_NO_CLIPS_FIX, "see rejected.tsv beside the caches", "rejected.tsv را کنار کش‌ها ببینید")
 WORD(SAY_CHECK_BIG_BATCH, "a batch of %d needs more clips than there are (%u)",
      "batch %d تایی از همهٔ کلیپ‌ها (%u) بزرگ‌تر است")
-WORD(SAY_CHECK_BIG_BATCH_WHY, "every batch has empty rows, which are computed all the same",
+WORD(SAY_CHECK_BIG_BATCH_WHY, "every batch has empty rows, which are computed anyway",
      "هر batch ردیف‌های خالی دارد که آن‌ها هم حساب می‌شوند")
 WORD(SAY_CHECK_NO_VALIDATION, "no clip is held out for validation",
      "هیچ کلیپی برای اعتبارسنجی کنار گذاشته نشده است")
 WORD(SAY_CHECK_NO_VALIDATION_WHY, "without one, nobody sees when the voice stops improving",
      "بدون آن کسی نمی‌بیند صدا کی از بهتر شدن بازمی‌ماند")
 WORD(SAY_CHECK_NO_VALIDATION_SHARE,
-     "a larger val_split, or more clips: with so few, this share came to none",
+     "a larger val_split, or more clips: with so few, this share selected none",
      "val_split بزرگ‌تر، یا کلیپ بیشتر: از این شمار کم، این سهم هیچ شد")
 WORD(SAY_CHECK_LIMIT, "%s %g rejects %llu of %llu clips (%.1f %%)",
      "%1$s برابر %2$g از %4$llu کلیپ %3$llu تا را رد می‌کند (%5$.1f٪)")
@@ -253,7 +253,7 @@ WORD(SAY_CHECK_LIMIT_ABOUT, "%s %g rejects about %llu of %llu clips (%.1f %%)",
      "%1$s برابر %2$g از %4$llu کلیپ نزدیک به %3$llu تا را رد می‌کند (%5$.1f٪)")
 WORD(SAY_CHECK_LIMIT_KEEPS, "; %.10g would keep %g %%", "؛ %.10g کافی است تا %g٪ بمانند")
 WORD(SAY_CHECK_NO_DATASET,
-     "not measured, because no dataset is named: caches, padding, room for the caches",
+     "not measured, because no dataset was given: caches, padding, room for the caches",
      "سنجیده نشد، چون داده‌ای نام برده نشده: کش‌ها، padding، جای کش‌ها")
 WORD(SAY_CHECK_NO_DATASET_WHY, "these checks look at the real clips",
      "این بررسی‌ها خود کلیپ‌ها را نگاه می‌کنند")
@@ -270,7 +270,7 @@ WORD(SAY_CHECK_SMALLER_VOCODER, "a smaller vocoder_size, or a GPU", "vocoder_siz
 WORD(SAY_CHECK_SMALLER_VOICE, "model_size: nano, or a GPU", "`model_size: nano`، یا GPU")
 WORD(SAY_CHECK_SINGLE, "each batch is a single clip", "هر batch تنها یک کلیپ است")
 WORD(SAY_CHECK_SINGLE_WHY,
-     "each step follows one clip alone: the loss jumps, and learning takes longer than with a few at a time",
+     "each step follows a single clip: the loss jumps, and learning takes longer than with a few at a time",
      "هر گام دنبال یک کلیپ تنها می‌رود: loss بالا و پایین می‌پرد و یادگیری بیشتر از وقتی طول می‌کشد که چند "
      "کلیپ با هم باشند")
 WORD(SAY_CHECK_SINGLE_FIX,
@@ -344,7 +344,7 @@ WORD(SAY_CHECK_PROCESSES, "processes", "پردازه‌ها")
 WORD(SAY_CHECK_PROCESSES_WHY, "worker threads and phonemiser processes count as processes of the user",
      "نخ‌های worker و پردازه‌های واج‌ساز پردازه‌های کاربر به شمار می‌آیند")
 WORD(SAY_CHECK_ADDRESSES, "address space", "فضای نشانی")
-WORD(SAY_CHECK_ADDRESSES_GPU, "the CUDA driver reserves far more addresses than memory",
+WORD(SAY_CHECK_ADDRESSES_GPU, "the CUDA driver reserves far more address space than memory",
      "درایور CUDA بسیار بیشتر از حافظه نشانی می‌گیرد")
 WORD(SAY_CHECK_ADDRESSES_CPU, "the planned memory and the mapped caches need it",
      "حافظهٔ برآوردشده و کش‌های mmap‌شده به آن نیاز دارند")

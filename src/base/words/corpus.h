@@ -4,14 +4,14 @@
 WORD(SAY_FOLDERS_WHAT, "%zu folders of clips are taken as %zu speakers",
      "%zu پوشهٔ کلیپ، %zu گوینده شمرده می‌شوند")
 WORD(SAY_FOLDERS_WHY,
-     "nothing but the folders says whose clips they are",
+     "only the folders say whose clips they are",
      "جز پوشه‌ها چیزی نمی‌گوید کلیپ‌ها از کیست")
 WORD(SAY_FOLDERS_FIX, "if this is one person: --enable-multispeaker false; if they are several: true",
      "اگر همه یک نفر است: --enable-multispeaker false؛ اگر چند نفرند: true")
 COUNTED(SAY_FEW_WHAT, "%zu clip to learn from, %.1f minutes of speech, is very little",
      "%zu clips to learn from, %.1f minutes of speech, are very few",
      "%zu کلیپ برای یاد گرفتن، %.1f دقیقه گفتار، بسیار کم است")
-WORD(SAY_FEW_WHY, "from so little a voice learns these sentences, and says others badly or not at all",
+WORD(SAY_FEW_WHY, "from so little, a voice learns these sentences and says others badly or not at all",
      "از این مقدار، صدا همین جمله‌ها را یاد می‌گیرد و بقیه را بد می‌گوید یا هیچ نمی‌گوید")
 WORD(SAY_FEW_FIX, "five minutes, about 100 sentences, make a voice that starts from a base",
      "پنج دقیقه، نزدیک به ۱۰۰ جمله، برای صدایی که با پایه آغاز می‌شود بس است")
@@ -19,9 +19,9 @@ WORD(SAY_LITTLE_EVEN, "%.1f minutes of speech are little, even for a voice that 
      "%.1f دقیقه گفتار کم است، حتی برای صدایی که با پایه آغاز می‌شود")
 WORD(SAY_LITTLE_ALONE,
      "%.1f minutes of speech are enough to adapt a ready-made voice (a base), too little to learn one "
-     "from nothing",
+     "from scratch",
      "%.1f دقیقه گفتار برای سازگار کردن صدایی آماده (پایه) بس است، ولی برای آموختن صدایی از صفر کم است")
-WORD(SAY_LITTLE_WHY, "a language is learned from %d minutes or more, better from hours",
+WORD(SAY_LITTLE_WHY, "learning a language takes %d minutes or more, better hours",
      "یک زبان از %d دقیقه یا بیشتر یاد گرفته می‌شود، و بهتر از ساعت‌ها")
 WORD(SAY_LITTLE_EVEN_FIX,
      "record five minutes, about 100 sentences, or more", "پنج دقیقه، نزدیک به ۱۰۰ جمله، یا بیشتر ضبط کنید")
@@ -33,10 +33,10 @@ WORD(SAY_LITTLE_ALONE_FIX,
 COUNTED(SAY_REPEATED_WHAT, "%zu sentence is recorded more than once: %zu clips have %zu texts",
      "%zu sentences are recorded more than once: %zu clips have %zu texts",
      "%zu جمله بیش از یک بار ضبط شده است: %zu کلیپ %zu متن دارند")
-COUNTED(SAY_REPEATED_BOTH, "%zu of them is in both metadata files: validation hears what was learned",
-     "%zu of them are in both metadata files: validation hears what was learned",
+COUNTED(SAY_REPEATED_BOTH, "%zu of them is in both metadata files: validation tests what was trained on",
+     "%zu of them are in both metadata files: validation tests what was trained on",
      "%zu جمله از آن‌ها در هر دو فایل metadata هست: اعتبارسنجی همان را می‌شنود که آموخته شده")
-WORD(SAY_REPEATED_BOTH_FIX, "without metadata_eval_file all takes of a text are on one side",
+WORD(SAY_REPEATED_BOTH_FIX, "without metadata_eval_file all takes of a text stay on one side",
      "بدون metadata_eval_file همهٔ ضبط‌های یک متن در یک سو می‌مانند")
 WORD(SAY_REPEATED_WHY,
      "no harm, as all takes of a text are on one side of the split; other sentences would teach more",
@@ -56,8 +56,8 @@ WORD(SAY_SAME_TEXT_WHY,
      "جز آن‌ها نه")
 WORD(SAY_SAME_TEXT_FIX, "record many different sentences once, rather than one many times",
      "به جای یک جمله در چند بار، جمله‌های گوناگون بسیار را هر کدام یک بار ضبط کنید")
-COUNTED(SAY_NOTES_WHAT, "%zu text has notes, addresses or symbols that are hardly read out: %s",
-     "%zu texts have notes, addresses or symbols that are hardly read out: %s, ...",
+COUNTED(SAY_NOTES_WHAT, "%zu text has notes, addresses or symbols that are unlikely to be read out: %s",
+     "%zu texts have notes, addresses or symbols that are unlikely to be read out: %s, ...",
      "%zu متن یادداشت، نشانی یا نماد دارد که کسی آن را نمی‌خواند: %s")
 WORD(SAY_NOTES_WHY,
      "the voice learns to say something else for them, or nothing",
@@ -75,8 +75,8 @@ WORD(SAY_NOISE_ALL_FIX,
 WORD(SAY_NOISE_SOME_FIX,
      "record them again in a quiet room, nearer to the microphone; or take their lines out",
      "در اتاقی آرام و نزدیک‌تر به میکروفون دوباره ضبطشان کنید؛ یا خطشان را بردارید")
-COUNTED(SAY_CLIPPED_WHAT, "%zu of %zu clips is clipped: the peaks are cut off, and do not come back",
-     "%zu of %zu clips are clipped: the peaks are cut off, and do not come back",
+COUNTED(SAY_CLIPPED_WHAT, "%zu of %zu clips is clipped: the peaks are cut off, and cannot be restored",
+     "%zu of %zu clips are clipped: the peaks are cut off, and cannot be restored",
      "%zu کلیپ از %zu کلیپ بریدگی دارد: اوج‌های صدا بریده شده و برنمی‌گردد")
 WORD(SAY_CLIPPED_WHY,
      "a vocoder and a voice learn the distortion with the speech",
@@ -103,7 +103,7 @@ COUNTED(SAY_RECORDED_LOUDER_OR_SOFTER,
      "%zu clip is recorded louder or softer than the others, by up to %.0f dB",
      "%zu clips are recorded louder or softer than the others, by up to %.0f dB",
      "%zu کلیپ بلندتر یا آهسته‌تر از بقیه ضبط شده، تا %.0f دسی‌بل")
-WORD(SAY_LEVELLED_WHY, "they are levelled, and the noise in soft ones with the speech",
+WORD(SAY_LEVELLED_WHY, "they are levelled, which raises the noise in soft ones along with the speech",
      "بلندی آن‌ها یکسان می‌شود، و در آهسته‌ها نویز هم همراه گفتار بلند می‌شود")
 WORD(SAY_LEVELLED_FIX, "nothing, unless they sound noisy", "هیچ، مگر پرنویز به گوش برسند")
 WORD(SAY_LOUD_WHY,
@@ -123,7 +123,7 @@ WORD(SAY_NARROW_MANY,
      "می‌شنود")
 WORD(SAY_NARROW_WHY,
      "whatever rate their files have, they were made with less: the voice will be as dull as a "
-     "telephone, and from a mixture dull at times",
+     "telephone, or, if only some are like that, dull at times",
      "نرخ فایل هرچه باشد، با نرخ کمتری ساخته شده‌اند: صدا مانند تلفن خفه می‌شود، و اگر بعضی چنین باشند، "
      "گاه‌گاه")
 WORD(SAY_NARROW_ALL_FIX,
@@ -149,14 +149,14 @@ COUNTED(SAY_EMPTY_WHAT, "%zu clip has a channel without sound", "%zu clips have 
 WORD(SAY_EMPTY_WHY, "channels are averaged: with an empty one the speech is half as loud",
      "از کانال‌ها میانگین گرفته می‌شود: با یک کانال خالی گفتار نصف می‌شود")
 WORD(SAY_EMPTY_FIX,
-     "nothing where clips are levelled; else sox IN.wav OUT.wav remix 1 keeps the first channel",
+     "nothing if clips are levelled; otherwise sox IN.wav OUT.wav remix 1 keeps the first channel",
      "اگر بلندی کلیپ‌ها یکسان می‌شود هیچ؛ وگرنه `sox IN.wav OUT.wav remix 1` کانال اول را نگه می‌دارد")
 COUNTED(SAY_RATE_WHAT,
      "%zu clip is much faster or slower than the others, which have %.0f symbols a second of speech",
      "%zu clips are much faster or slower than the others, which have %.0f symbols a second of speech",
      "%zu کلیپ بسیار تندتر یا کندتر از بقیه است که در هر ثانیه گفتار %.0f نماد دارند")
 WORD(SAY_RATE_WHY,
-     "usually the text is not what is said, or only a part of it; else the sound plays at a wrong speed",
+     "usually the text is not what is said, or only a part of it; otherwise the sound plays at the wrong speed",
      "بیشتر وقت‌ها متن آن نیست که گفته شده، یا تنها بخشی از آن است؛ وگرنه صدا با سرعتی نادرست پخش می‌شود")
 WORD(SAY_RATE_FIX,
      "listen to them; correct the texts, or take the lines out",

@@ -68,7 +68,7 @@ WORD(SAY_FEW_BUFFERS,
      "می‌کشد یا نوسان "
      "دارد که %d slot میزبان و %d بافر دستگاه بپوشانند؛ دستگاه مدل %.1f٪ وقت را منتظر است.")
 WORD(SAY_STEP_LIMITS,
-     "The step is the limit, everything else has reserve: %.1f ms a batch; the model device waits %.1f "
+     "The step is the limit, everything else has time to spare: %.1f ms a batch; the model device waits %.1f "
      "%% of the "
      "time.",
      "تنها خود گام سرعت را تعیین می‌کند و هر چیز دیگر جا دارد: هر batch %.1f میلی‌ثانیه؛ دستگاه مدل "
@@ -131,9 +131,9 @@ WORD(SAY_PROOF_FEEDER,
      "the feeder waited %.0f %% of the time for loaded batches and %.0f %% for device buffers",
      "feeder %.0f٪ وقت را منتظر batchهای خوانده‌شده بود و %.0f٪ را منتظر بافرهای دستگاه")
 COUNTED(SAY_PROOF_STOCK,
-     "in stock on average: %.1f of %d host slot, and %.1f batches in %d device buffers beside the one "
+     "ready on average: %.1f of %d host slot, and %.1f batches in %d device buffers beside the one "
      "in use",
-     "in stock on average: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one "
+     "ready on average: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one "
      "in use",
      "موجودی، به طور میانگین: %.1f از %d slot میزبان، و %.1f batch در %d بافر دستگاه، جز آن‌که در کار است")
 WORD(SAY_PROOF_CYCLE, "%s takes %.1f ms longer every %d batches (seen %d times)",
@@ -187,7 +187,7 @@ WORD(SAY_ADVICE_PEER,
      "Use one GPU for data and model, or GPUs with a direct link between them.",
      "برای داده و مدل یک GPU به کار ببرید، یا GPUهایی که اتصال مستقیم دارند.")
 WORD(SAY_ADVICE_STEP,
-     "The data side has reserve: only a faster step (mixed_precision, enable_graph_mode, a smaller "
+     "The data side has time to spare: only a faster step (mixed_precision, enable_graph_mode, a smaller "
      "model_size, a "
      "faster GPU) makes training faster.",
      "سمت داده جا دارد: تنها گامی سریع‌تر (mixed_precision، enable_graph_mode، model_size کوچک‌تر، GPU "

@@ -32,7 +32,7 @@ WORD(SAY_RANKS_LINK,
      "pass does not hide.",
      "اتصال میان rankها معطلشان می‌کند: %.1f٪ هر گام ارتباطی است که پشت گذر پس‌رو پنهان نمی‌شود.")
 WORD(SAY_RANKS_DATA,
-     "All ranks alike wait for their data, %.1f %% of the time; what holds them up is stage %s (%s).",
+     "All ranks wait equally for their data, %.1f %% of the time; what holds them up is stage %s (%s).",
      "همهٔ rankها به یک اندازه منتظر دادهٔ خودند، %.1f٪ از وقتشان؛ آنچه معطلشان می‌کند مرحلهٔ %s است (%s).")
 WORD(SAY_RANKS_WELL,
      "No rank holds the others up: communication that is not hidden takes %.1f %% of a step, and a rank "

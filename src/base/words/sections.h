@@ -21,13 +21,13 @@ WORD(SAY_GPU_IN_RUN, "GPU during the run (NVML)", "GPU در هنگام اجرا 
 WORD(SAY_GPU_NUMBERS,
      "%.0f %% utilisation, %s, %.0f W, %.0f MHz, %.0f degrees",
      "%.0f٪ به‌کارگیری، %s، %.0f وات، %.0f مگاهرتز، %.0f درجه")
-WORD(SAY_NO_NVML, "NVML is not there", "NVML نیست")
+WORD(SAY_NO_NVML, "NVML is not available", "NVML نیست")
 WORD(SAY_NO_GPU, "the model device is not a GPU", "دستگاه مدل GPU نیست")
 WORD(SAY_LOADING_ITSELF,
      "each batch by the trainer itself, nothing overlaps (native_loading off)",
      "هر batch را خود آموزش می‌خواند و هیچ کاری هم‌زمان نیست (native_loading خاموش)")
 WORD(SAY_LOADING_FEEDER,
-     "asynchronous, but the feeder reads itself (num_workers 0)",
+     "asynchronous, but the feeder itself does the reading (num_workers 0)",
      "ناهمگام، ولی feeder خودش می‌خواند (`num_workers 0`)")
 WORD(SAY_LOADING_WORKERS, "asynchronous, by worker threads", "ناهمگام، با نخ‌های worker")
 WORD(SAY_LOADING, "loading", "بارگذاری")
@@ -95,7 +95,7 @@ WORD(SAY_LOST_CLIPS, "clips that could not be loaded", "کلیپ‌هایی که
 WORD(SAY_NUMBER, "%lld", "%lld مورد")
 WORD(SAY_HOST_CPU, "host CPU", "CPU میزبان")
 WORD(SAY_CAPTURED, "captured for each shape", "برای هر اندازه ضبط می‌شود")
-WORD(SAY_NOT_CAPTURED, "off: every kernel is launched by itself", "خاموش: هر کرنل جداگانه اجرا می‌شود")
+WORD(SAY_NOT_CAPTURED, "off: every kernel is launched separately", "خاموش: هر کرنل جداگانه اجرا می‌شود")
 WORD(SAY_CUDA_GRAPHS, "step as CUDA graphs", "گام به شکل CUDA graph")
 WORD(SAY_FUSED, "fused kernels", "کرنل‌های یکی‌شده")
 WORD(SAY_OF_THE_STEP, "%.2f ms, %.0f %% of the step", "%.2f میلی‌ثانیه، %.0f٪ گام")
@@ -147,7 +147,7 @@ WORD(SAY_FOUND_ITSELF_WHY,
      "the model device waits for every batch", "دستگاه مدل برای هر batch منتظر می‌ماند")
 WORD(SAY_FOUND_ITSELF_FIX, "set native_loading: true", "بگذارید `native_loading: true`")
 WORD(SAY_FOUND_LOST, "Clips could not be loaded", "بعضی کلیپ‌ها خوانده نشدند")
-WORD(SAY_FOUND_LOST_WHY, "they are missing in training", "در آموزش نیستند")
+WORD(SAY_FOUND_LOST_WHY, "they are missing from training", "در آموزش نیستند")
 WORD(SAY_SEE_LOG, "see the log", "log را ببینید")
 WORD(SAY_FOUND_LOST_FIX, "run myxtts prepare --verify", "`myxtts prepare --verify` را بزنید")
 WORD(SAY_FOUND_DISK, "The disk is slow", "دیسک کند است")
@@ -156,7 +156,7 @@ WORD(SAY_FOUND_DISK_FIX,
      "copy the dataset to a local SSD, or use mel_storage: float16",
      "مجموعه را روی SSD محلی کپی کنید، یا `mel_storage: float16` بگذارید")
 WORD(SAY_FOUND_IDLE_WHY,
-     "the model device is not used as it could be", "از دستگاه مدل آن‌گونه که می‌شد استفاده نمی‌شود")
+     "the model device could be used better", "از دستگاه مدل آن‌گونه که می‌شد استفاده نمی‌شود")
 WORD(SAY_TITLE_HARDWARE, "Hardware", "سخت‌افزار")
 WORD(SAY_TITLE_CONFIGURATION, "Configuration", "تنظیم‌ها")
 WORD(SAY_TITLE_CODE_PATH, "Code path in use", "مسیر کد در این اجرا")
@@ -214,7 +214,7 @@ WORD(SAY_PICTURE_MEL_NOTE,
      "بالا ضبط؛ پایین آنچه شبکه از متن و دیرش‌ها می‌سازد.")
 WORD(SAY_PICTURE_PITCH, "Pitch", "زیروبمی")
 WORD(SAY_PICTURE_PITCH_NOTE,
-     "Of each symbol: in the recording, and as it is predicted from the text.",
+     "For each symbol: in the recording, and as predicted from the text.",
      "برای هر نماد: در ضبط، و آن‌گونه که از متن پیش‌بینی می‌شود.")
 COUNTED(SAY_MACHINE, "%s (%s), %d core", "%s (%s), %d cores", "%s (%s)، %d هسته")
 COUNTED(SAY_MACHINE_AND_DATA,

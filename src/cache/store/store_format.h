@@ -1,7 +1,7 @@
 /* store_format.h - the bytes of a store on disk, which docs/FORMATS.md describes in prose.
  * The store `mel` is the file mel.index and the segments listed in it, mel-0001.seg, mel-0002.seg, ...
- * Segments are immutable. A segment that is being written is called mel-0002.part; it is no part of the store
- * until the index lists it. All numbers are little-endian. Private to src/cache. */
+ * Segments are immutable. A segment that is being written is called mel-0002.part; it is not part of the
+ * store until the index lists it. All numbers are little-endian. Private to src/cache. */
 #ifndef MYXTTS_STORE_FORMAT_H
 #define MYXTTS_STORE_FORMAT_H
 

@@ -38,7 +38,7 @@ static int open_file(StorePart *p, Err *err)
     p->fd_plus1 = fd + 1;
     if (p->size) {
         off_t at = lseek(fd, (off_t)p->size, SEEK_SET);
-        return at < 0 ? err_set_errno(err, ERR_IO, "cannot write on in %s", p->path) : 0;
+        return at < 0 ? err_set_errno(err, ERR_IO, "cannot continue to write %s", p->path) : 0;
     }
     /* The header names the store and the number, so that a file that was copied elsewhere is not taken for
      * ours. */

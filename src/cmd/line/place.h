@@ -1,5 +1,5 @@
-/* place.h - where a command may write. What a person has made is not replaced by what the program makes: a
- * file that the command reads never, one of another kind only with --overwrite. Threads: any. */
+/* place.h - where a command may write. A person's files are not replaced by the program's: a file that the
+ * command reads never, one of another kind only with --overwrite. Threads: any. */
 #ifndef MYXTTS_CMD_PLACE_H
 #define MYXTTS_CMD_PLACE_H
 

@@ -1,5 +1,5 @@
-/* ask_credits.h - asks whoever exports a voice for its licence and its source, where neither the command line
- * nor the voice's file says. Threads: one. */
+/* ask_credits.h - asks the person who exports a voice for its licence and source if neither the command line
+ * nor the voice's file gives them. Threads: one. */
 #ifndef MYXTTS_CMD_ASK_CREDITS_H
 #define MYXTTS_CMD_ASK_CREDITS_H
 
@@ -12,8 +12,8 @@ typedef struct CreditsAnswers {
     char licence[400], source[400];
 } CreditsAnswers;
 
-/* Completes c. may_ask: questions may be asked, if somebody sits at a terminal; an empty line leaves it
- * unknown. What stays unknown is said with a warning. ERR_USAGE: an answer that is too long, or no UTF-8. */
+/* Completes c. may_ask: questions may be asked, if there is a terminal; an empty line leaves it unknown.
+ * Whatever stays unknown gets a warning. ERR_USAGE: an answer that is too long, or not UTF-8. */
 int ask_credits(Credits *c, CreditsAnswers *answers, const Checkpoint *v, int may_ask, Log *log, Err *err);
 
 #endif

@@ -22,12 +22,13 @@ static void warn(const PiperVoice *p, Log *log)
 {
     if (!p->is_usual)
         log_warn(log,
-                 "NVDA's add-on takes no voice called %s; Piper, sherpa-onnx and Home Assistant, which lists "
+                 "NVDA's add-on does not accept a voice called %s; Piper, sherpa-onnx and Home Assistant, "
+                 "which lists "
                  "it as %s, do\n  hint: use %s-%s-%s.onnx: language, a name of letters, quality (x_low, low, "
                  "medium or high)",
                  p->name, p->name, p->code, "anna", p->quality);
     if (*p->voice->cfg.lexicon_text)
-        log_warn(log, "the lexicon of %s stays here: these programs say its words as espeak-ng has them",
+        log_warn(log, "the lexicon of %s is not exported: these programs say its words as espeak-ng does",
                  p->voice->path);
 }
 

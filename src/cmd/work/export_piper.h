@@ -1,4 +1,4 @@
-/* export_piper.h - a voice for Piper's programs: the graph, and what has to lie beside it. Threads: one. */
+/* export_piper.h - a voice for Piper's programs: the graph, and the files that go beside it. Threads: one. */
 #ifndef MYXTTS_CMD_EXPORT_PIPER_H
 #define MYXTTS_CMD_EXPORT_PIPER_H
 

@@ -1,4 +1,4 @@
-/* info_target.h - what a path that was typed behind `info` is: a dataset, a trained voice, or an ONNX file.
+/* info_target.h - what the path given to `info` is: a dataset, a trained voice, or an ONNX file.
  */
 #ifndef MYXTTS_CMD_INFO_TARGET_H
 #define MYXTTS_CMD_INFO_TARGET_H

@@ -1,4 +1,4 @@
-/* show_graph.h - what an ONNX file says of itself, for info. */
+/* show_graph.h - what an ONNX file says about itself, for info. */
 #ifndef MYXTTS_CMD_SHOW_GRAPH_H
 #define MYXTTS_CMD_SHOW_GRAPH_H
 

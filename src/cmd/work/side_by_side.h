@@ -1,6 +1,6 @@
 /* side_by_side.h - jobs that run at the same time, each in a separate process: `train --network both` on two
- * devices. What a job logs is told with its name before it; its steps are told in one line for all jobs. What
- * it prints on stdout is kept until all have ended. A job ends when this process does. */
+ * devices. Log lines are prefixed with the job's name, and one line shows the steps of all jobs. What a job
+ * prints on stdout is kept until all have ended. A job ends when this process does. */
 #ifndef MYXTTS_CMD_SIDE_BY_SIDE_H
 #define MYXTTS_CMD_SIDE_BY_SIDE_H
 

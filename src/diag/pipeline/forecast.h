@@ -17,7 +17,7 @@ typedef struct ForecastSettings {
     double rows_factor;                /* batch size / observed batch size; work takes longer in proportion */
     double scale[STAGE_COUNT];         /* time of a stage / observed time; 0.5 = twice as fast */
     const float *instead[TRACE_COUNT]; /* [n] times to use in place of a trace; NULL: as observed */
-    float *times;                      /* [n] gets the step times, end to end; NULL: nobody wants them */
+    float *times;                      /* [n] gets the step times, end to end; NULL: not wanted */
 } ForecastSettings;
 
 typedef struct Forecast {

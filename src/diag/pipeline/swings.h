@@ -1,10 +1,10 @@
-/* swings.h - how evenly steps come, and why not: the one rule of all tools.
+/* swings.h - how even step times are, and why not: the one rule of all tools.
  *
  * Step times (from the end of one step to the end of the next) that vary by less than LIMIT_VARIATION's good
- * are even. What batches of different lengths explain is no fault. The rest is one, with the stage whose own
- * variation makes most of it:
- *   - a stall that comes back every so many steps, if the rest is at least LIMIT_VARIATION's good;
- *   - jitter, without a rule, if it is more than LIMIT_VARIATION's bad.
+ * are even. What batches of different lengths explain is not a fault. The rest is one, with the stage whose
+ * own variation makes most of it:
+ *   - a stall that recurs with a fixed period, if the rest is at least LIMIT_VARIATION's good;
+ *   - irregular jitter, if it is more than LIMIT_VARIATION's bad.
  * Batches that nothing consumes (profile data) come in bursts, which buffers even out. There the question is
  * what a trainer would see that wants a little less than the pipeline gives: if it hardly waits, all is well.
  *

@@ -25,7 +25,7 @@ void gang_close(Gang *g); /* when no rank is in a step any more; NULL is allowed
 /* Enqueues the step of a rank for this batch, between step_meter_begin_batch and step_meter_end. All ranks
  * must come. ERR_STOPPED: another one has failed. */
 int gang_step(Gang *g, int rank, StepMeter *m, Stream *s, int64_t batch, Err *err);
-/* This rank does not come any more: nobody waits for it. */
+/* This rank has left: nothing waits for it any more. */
 void gang_leave(Gang *g);
 /* Step `last` is the last one of all ranks. By rank 0, before it enqueues that step. */
 void gang_end(Gang *g, int64_t last);

@@ -67,7 +67,7 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
 void compare_row_title(char *out, size_t cap, CompareRow row, double target); /* "step time" */
 /* A value of a row for people: "41.2 ms", "1 200 clips/s", "-". */
 void compare_row_value(char *out, size_t cap, CompareRow row, double v);
-/* "12 % lower (95 % sure: 10 to 14 %)", "no difference that can be told (3 % lower to 1 % higher)". */
+/* "12 % lower (95 % sure: 10 to 14 %)", "no clear difference (3 % lower to 1 % higher)". */
 void compare_row_change(char *out, size_t cap, const Comparison *r);
 /* One sentence: "B is 12 % faster than A (95 % sure: 10 to 14 %)." */
 void compare_verdict(char *out, size_t cap, const Compare *c);

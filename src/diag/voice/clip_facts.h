@@ -1,5 +1,5 @@
-/* clip_facts.h - what is known of every clip of a dataset: from the caches where it is prepared, else from a
- * look at some of its recordings. corpus_doubts.h judges it. Threads: any. */
+/* clip_facts.h - what is known about every clip of a dataset: from the caches where it is prepared, else from
+ * a look at some of its recordings. corpus_doubts.h judges it. Threads: any. */
 #ifndef MYXTTS_DIAG_CLIP_FACTS_H
 #define MYXTTS_DIAG_CLIP_FACTS_H
 

@@ -1,7 +1,7 @@
 /* corpus_doubts.h - what is wrong with a corpus that training would not stumble over, and that its owner has
- * to know before the first step. `info` and `prepare` list it, `validate` too, `train` warns of it. A finding
- * names clips that somebody should hear, mend or take out: the commands that list findings end with exit code
- * 1 for it. The rest are remarks. Threads: any. */
+ * to know before the first step. `info`, `prepare` and `validate` list it, `train` warns about it. A finding
+ * names clips that somebody should listen to, fix or remove: the commands that list findings end with exit
+ * code 1 for it. The rest are remarks. Threads: any. */
 #ifndef MYXTTS_CORPUS_DOUBTS_H
 #define MYXTTS_CORPUS_DOUBTS_H
 

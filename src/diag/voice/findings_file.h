@@ -1,5 +1,5 @@
 /* findings_file.h - prepared.findings, beside the caches: what prepare has said about recordings and texts,
- * so that it can say it again of a dataset that has not changed without looking at every clip. Threads: any.
+ * so that it can repeat it for an unchanged dataset without looking at every clip. Threads: any.
  */
 #ifndef MYXTTS_DIAG_FINDINGS_FILE_H
 #define MYXTTS_DIAG_FINDINGS_FILE_H

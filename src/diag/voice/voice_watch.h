@@ -1,6 +1,6 @@
 /* voice_watch.h - runs the voice doctor during training: examines the recordings before the run and the
- * curves after every validation, and has findings at the end. Warns of each cause once. Threads: that of the
- * run. */
+ * curves after every validation, and has findings at the end. Warns about each cause once. Threads: that of
+ * the run. */
 #ifndef MYXTTS_DIAG_VOICE_WATCH_H
 #define MYXTTS_DIAG_VOICE_WATCH_H
 

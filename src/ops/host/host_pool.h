@@ -1,5 +1,5 @@
-/* host_pool.h - threads that share the tasks of one operation. Who runs a task does not matter to its result:
- * an operation is cut into tasks by its shape alone. One caller at a time. */
+/* host_pool.h - threads that share the tasks of one operation. Which thread runs a task does not affect the
+ * result: an operation is cut into tasks by its shape alone. One caller at a time. */
 #ifndef MYXTTS_HOST_POOL_H
 #define MYXTTS_HOST_POOL_H
 

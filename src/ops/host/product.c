@@ -35,7 +35,7 @@ _Static_assert(PRODUCT_PANEL % PANEL == 0, "panels");
 #define ROWS 4
 #endif
 #define DEPTH 512         /* most terms of a sum that are added up in registers */
-#define BLOCK (128 << 10) /* about so many numbers of b stay in the second-level cache */
+#define BLOCK (128 << 10) /* about this many numbers of b stay in the second-level cache */
 #define PACK_DEPTH 256    /* the same where b is packed on the way */
 #define PACK_COLUMNS 384
 #define PACK_ROWS (16 * ROWS) /* of a turned a that are packed at once */

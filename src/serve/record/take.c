@@ -43,7 +43,7 @@ static const struct {
 static int read_format(Take *t, const uint8_t *p, size_t size, Err *err)
 {
     if (size < 16)
-        return err_set(err, ERR_FORMAT, "the WAV has a format of %zu bytes; 16 are the fewest", size);
+        return err_set(err, ERR_FORMAT, "the WAV's format chunk has %zu bytes; the minimum is 16", size);
     const int tag = get_u16(p), channels = get_u16(p + 2), bits = get_u16(p + 14);
     const uint32_t rate = get_u32(p + 4);
     if (tag != 1 || channels != 1 || bits != 16)
@@ -63,13 +63,14 @@ int take_read(Take *t, const void *wav, size_t size, Err *err)
     size_t at = 12;
     *t = (Take){0};
     if (size < WAV_HEADER_BYTES || memcmp(p, "RIFF", 4) != 0 || memcmp(p + 8, "WAVE", 4) != 0)
-        return err_set(err, ERR_FORMAT, "the recording is no WAV");
+        return err_set(err, ERR_FORMAT, "the recording is not a WAV file");
     while (at + 8 <= size) {
         const size_t length = get_u32(p + at + 4), rest = size - at - 8;
         const uint8_t *content = p + at + 8;
         if (length > rest)
-            return err_set(err, ERR_FORMAT, "the WAV is cut off: a part of it has %zu bytes, %zu are there",
-                           length, rest);
+            return err_set(err, ERR_FORMAT,
+                           "the WAV is cut off: a chunk should have %zu bytes, but %zu are there", length,
+                           rest);
         if (memcmp(p + at, "fmt ", 4) == 0) {
             int rc = read_format(t, content, length, err);
             if (rc)

@@ -1,6 +1,6 @@
-/* take.h - one recording of a sentence as a microphone gave it: is it a WAV that can be kept, and what is to
- * be said of it: level, noise, clipping, silence, whether it is all there. Times are seconds, levels dB below
- * full scale (0 is the loudest). Threads: any. */
+/* take.h - one recording of a sentence as a microphone gave it: is it a WAV that can be kept, and what there
+ * is to say about it: level, noise, clipping, silence, whether it is all there. Times are seconds, levels dB
+ * below full scale (0 is the loudest). Threads: any. */
 #ifndef MYXTTS_TAKE_H
 #define MYXTTS_TAKE_H
 
@@ -38,7 +38,7 @@ typedef struct Take {
     double level_db; /* of the voice: 19 of 20 moments of 20 ms are below it */
     double noise_db; /* of the room: one of ten is below it */
     double peak_db;
-    double begin, end; /* silence before the voice and behind it */
+    double begin, end; /* silence before the voice and after it */
     double pause;      /* the longest silence within */
     int clipped;       /* samples at full scale, in runs of three or more */
     unsigned findings; /* TakeFinding; 0: nothing to complain about */

@@ -268,7 +268,7 @@ static SayHow judge_foreign(Speakable *s, Buf *out, size_t *size, const char *te
     buf_clear(out);
     *size = 0;
     uint32_t cp = unicode_next(text + at, n - at, size); /* the first one alone */
-    return add_name(out, cp) ? SAY_WORDS : lose(out, cp, "is a letter that nobody here can read");
+    return add_name(out, cp) ? SAY_WORDS : lose(out, cp, "is a letter that cannot be read");
 }
 
 /* Signs that rules of a cleaner read: they are looked at when it is done. */

@@ -1,5 +1,5 @@
 /* speakable.h - replacements for characters that espeak-ng does not read, or not sensibly: a character that
- * cannot be spoken costs itself, never its sentence.
+ * cannot be spoken is lost by itself, never with its sentence.
  *
  *     letter of another width or font, ligature, digit of any script    the plain one: 𝐀 A, ﬁ fi, ४ 4
  *     word in a script that the voice does not read                     transliterated by ICU: Привет, Privet

@@ -28,7 +28,7 @@ typedef enum { MARKUP_MANNER, MARKUP_BREAK, MARKUP_MARK } MarkupKind;
 
 typedef struct MarkupControl {
     MarkupKind kind;
-    MarkupManner manner; /* of the words behind it */
+    MarkupManner manner; /* of the words after it */
     double seconds;      /* MARKUP_BREAK: from one sound to the next */
     uint32_t name;       /* MARKUP_MARK: of `strings` */
 } MarkupControl;

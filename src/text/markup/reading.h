@@ -1,7 +1,7 @@
-/* reading.h - plain text that is made of a marked-up one, as a person would read it aloud: pauses become
+/* reading.h - plain text made from a marked-up one, as a person would read it aloud: pauses become
  * marks of punctuation if there is none, a new line separates paragraphs. markdown.h and html.h fill it;
  * every byte knows where it comes from. The words that are added ("Code in Python, 12 lines") are those of
- * the language; one without a row in the table hears "code" and no more. Threads: one per Reading. */
+ * the language; a language without a row in the table just says "code". Threads: one per Reading. */
 #ifndef MYXTTS_READING_H
 #define MYXTTS_READING_H
 

@@ -1,8 +1,8 @@
 /* xml.h - reads an XML document from left to right: elements, attributes, text. Small and strict: what is not
  * well-formed is ERR_DATA with line and column. A document type with definitions is refused, so that no
  * entity can grow: there are the five of XML, and numbers. Namespaces are not told apart: a prefix is left
- * off, but for xml:. Written here, because a library would bring entities, and files they are read from,
- * along. Text is UTF-8. Threads: one for each reader. */
+ * off, but for xml:. Written here, because a library would bring along entities, and the files they are read
+ * from. Text is UTF-8. Threads: one for each reader. */
 #ifndef MYXTTS_XML_H
 #define MYXTTS_XML_H
 
@@ -20,7 +20,7 @@ typedef enum { XML_END, XML_OPEN, XML_CLOSE, XML_TEXT } XmlEvent;
 
 typedef struct XmlAttribute {
     Str name;
-    uint32_t value, size; /* of XmlReader.values, with a NUL behind it */
+    uint32_t value, size; /* of XmlReader.values, with a NUL after it */
 } XmlAttribute;
 
 typedef struct XmlReader {

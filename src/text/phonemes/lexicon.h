@@ -3,7 +3,7 @@
  *     word<TAB>IPA             # a comment: a line that begins with '#', or what follows a third TAB
  *     word<TAB>IPA<TAB>last    only as the last word of a phrase; `first`: only as its first
  *
- * A word in small letters stands for itself in any case, one with a capital only for what is written just so.
+ * A word in small letters stands for itself in any case, one with a capital only for that exact spelling.
  * An entry may have several words, digits and signs ("AT&T", "New York"). At one place the longest entry
  * wins, then one in its exact case, then one for the part of the phrase, then the later one. IPA is what
  * `myxtts phonemize` prints; g, ' and : may stand for ɡ, ˈ and ː. Threads: several may look up at the same

@@ -47,7 +47,7 @@ typedef struct PhonemePlace {
 typedef struct PhonemeMarks {
     const char *(*ipa)(void *arg, uint32_t code_point, size_t *size); /* NULL: it has none */
     void *arg;
-    Buf *places; /* PhonemePlace of all parts, appended; NULL: nobody wants them */
+    Buf *places; /* PhonemePlace of all parts, appended; NULL: not wanted */
 } PhonemeMarks;
 int phonemes_speak_marked(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n,
                           const PhonemeMarks *marks);

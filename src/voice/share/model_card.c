@@ -69,7 +69,7 @@ static void add_base(Buf *out, const Checkpoint *voice)
 {
     const char *text = checkpoint_text(voice, "base");
     json_t *base = text && *text ? json_loads(text, 0, NULL) : NULL;
-    static const char *const keys[][2] = {{"name", "Began with the voice"},
+    static const char *const keys[][2] = {{"name", "Started from the voice"},
                                           {"licence", "Licence of that voice"},
                                           {"source", "Source of that voice"},
                                           {"note", "Note of that voice"}};

@@ -1,6 +1,6 @@
 /* piper_symbols.h - which symbol of a voice each phoneme of a Piper program becomes. These programs bring an
  * espeak-ng of their own, often a later one, and take its IPA apart into code points (NFD): some of what they
- * send the voice has never met, and some of what it has met arrives in two pieces. Threads: any. */
+ * send is new to the voice, and some of what it knows arrives in two pieces. Threads: any. */
 #ifndef MYXTTS_PIPER_SYMBOLS_H
 #define MYXTTS_PIPER_SYMBOLS_H
 

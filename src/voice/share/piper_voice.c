@@ -117,8 +117,7 @@ static const char *espeak_voice(const char *code)
 static int refuse(const Checkpoint *v, const char *what, Err *err)
 {
     err_set(err, ERR_USAGE, "%s %s, but Piper's programs send the phonemes of espeak-ng", v->path, what);
-    return err_hint(err,
-                    "--format onnx makes a file that any program can speak with that brings the symbols");
+    return err_hint(err, "--format onnx makes a file for any program that supplies the symbols itself");
 }
 
 static int check(const PiperVoice *p, Err *err)
@@ -130,13 +129,13 @@ static int check(const PiperVoice *p, Err *err)
     const char *lexicon = v->cfg.lexicon_text ? v->cfg.lexicon_text : "";
     int rc = front_ends_open(&fronts, FRONT_ESPEAK, lexicon, strlen(lexicon), v->path, 0, err);
     if (!rc && front_ends_find(&fronts, v->language)->kind != FRONT_ESPEAK)
-        rc = refuse(v, "reads its language by a list of words of its own", err);
+        rc = refuse(v, "reads its language with its own list of words", err);
     front_ends_close(&fronts);
     char own[LANGUAGE_MAX], named[LANGUAGE_MAX];
     language_primary(own, v->language);
     language_primary(named, p->code);
     if (!rc && strcmp(own, named) != 0) {
-        err_set(err, ERR_USAGE, "the file is called %s, but the voice speaks %s in it", p->name, own);
+        err_set(err, ERR_USAGE, "the file is named %s, but its voice speaks %s", p->name, own);
         rc = err_hint(err, "name it after its language, or choose another of the voice's with --language");
     }
     return rc;

@@ -1,4 +1,4 @@
-/* piper_voice.h - what lies beside an ONNX file so that Piper, Home Assistant, NVDA and sherpa-onnx speak
+/* piper_voice.h - what goes beside an ONNX file so that Piper, Home Assistant, NVDA and sherpa-onnx speak
  * with it: NAME.onnx.json, tokens.txt, and the entries of its metadata. The files are in docs/FORMATS.md.
  * Threads: any. */
 #ifndef MYXTTS_PIPER_VOICE_H
