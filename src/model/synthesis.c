@@ -489,9 +489,12 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
         T = in[b].count > T ? in[b].count : T;
     }
     T = round_to_multiple(T, TEXT_STEP);
-    /* The seeds of training's steps are not for here. */
+    /* The seeds of training's steps are not for here, nor is its timing of products: a sentence has a shape
+     * of its own. */
     const OpsStep *kept = s->m->c->step;
+    const int deterministic = s->m->c->deterministic;
     s->m->c->step = NULL;
+    s->m->c->deterministic = 1;
     rc = sheet_open(&h, s, rows, T, err);
     if (!rc)
         rc = predict(s, &h, in, rows, T, err);
@@ -505,6 +508,7 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
     }
     sheet_close(&h);
     s->m->c->step = kept;
+    s->m->c->deterministic = deterministic;
     for (int b = 0; b < rows && rc; b++)
         speech_free(&out[b]);
     return rc;

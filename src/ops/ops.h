@@ -52,8 +52,9 @@ typedef struct OpsContext {
     const OpsStep *step; /* device memory; NULL: nothing is added, the arguments hold */
     int threads; /* host: threads that compute, the caller among them; 0 and 1: the caller alone. Set before
                     open. CUDA: unused */
-    /* CUDA, set before open. deterministic: algorithms of products are taken as the library offers them, none
-     * is timed. unfused: bias and activation are operations of their own after the product. */
+    /* CUDA. deterministic: of products that come for the first time, algorithms are taken as the library
+     * offers them, none is timed; it may change between calls. unfused, set before open: bias and activation
+     * are operations of their own after the product. */
     int deterministic, unfused;
     void *own; /* of the implementation: handles, tables */
 } OpsContext;

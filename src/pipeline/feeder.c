@@ -27,19 +27,17 @@ static int queue_take_int(int *queue, int *head, int *count)
     return value;
 }
 
-/* Memory for one more buffer, which nobody sees yet; one that did not help before still has its own. */
-static int prepare_buffer(Feeder *f, Err *err)
+/* One more buffer, free from now on; one that did not help before still has its memory. */
+static int add_buffer(Feeder *f, Err *err)
 {
     ASSERT_CMP(f->count, <, POLICY_MOST_BUFFERS);
     Buffer *b = &f->buffers[f->count];
-    return b->items ? 0 : feeder_buffer_open(f, b, err);
-}
-
-/* It is there, and free. */
-static void show_buffer(Feeder *f)
-{
+    int rc = b->items ? 0 : feeder_buffer_open(f, b, err);
+    if (rc)
+        return rc;
     queue_put_int(f->free_queue, f->free_head, &f->free_count, f->count);
     f->count++;
+    return 0;
 }
 
 /* The first error wins; everyone wakes up. */
@@ -84,21 +82,15 @@ static int next_slot(Feeder *f, Slot **s, Err *err)
     return rc;
 }
 
-/* Only the feeder changes the number of buffers, so nothing else does while a device is asked for memory. */
 static void grow_locked(Feeder *f)
 {
     Err why = {0};
-    pthread_mutex_unlock(&f->mutex);
-    const int rc = prepare_buffer(f, &why);
-    pthread_mutex_lock(&f->mutex);
-    if (rc) {
+    if (add_buffer(f, &why)) {
         /* The memory cap is reached: do not try again. */
         f->o.most_buffers = f->wanted = f->count;
         log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
-        return;
-    }
-    show_buffer(f);
-    log_debug(f->o.log, "the consumer had to wait: %d device buffers now", f->count);
+    } else
+        log_debug(f->o.log, "the consumer had to wait: %d device buffers now", f->count);
 }
 
 /* The last buffer is removed when its turn comes and it is not in use. It keeps its memory: to free some
@@ -601,11 +593,8 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
         if (on && s != STAGE_H2D) /* the copy is counted when it ends, not by gaps */
             rc = on->ops->event_open(on, &f->prev_end[s], 1, err);
     }
-    for (int i = 0; i < o->buffers && !rc; i++) {
-        rc = prepare_buffer(f, err);
-        if (!rc)
-            show_buffer(f);
-    }
+    for (int i = 0; i < o->buffers && !rc; i++)
+        rc = add_buffer(f, err);
     f->wanted = f->count;
     if (!rc)
         rc = begin(f, err);

@@ -55,7 +55,7 @@ static void view(const RunRecord *r)
     json_t *o = monitor_view_json(&v);
     ASSERT(o);
     char *text = json_dumps(o, 0);
-    ASSERT(text && !strstr(text, "nan") && !strstr(text, "inf,"));
+    ASSERT(text && !strstr(text, ": nan") && !strstr(text, ": inf") && !strstr(text, ": -inf"));
     free(text);
     json_decref(o);
 }

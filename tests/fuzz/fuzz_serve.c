@@ -1,6 +1,7 @@
 /* fuzz_serve.c - any bytes as the body of a request for speech, as its query string, and as all that a client
  * sends to the server: a request that keeps its limits, a fault with a sentence, an answer of HTTP or none.
  * The server listens at a socket without a network and has no voice. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -99,8 +100,11 @@ static void send_all(const uint8_t *data, size_t size)
 {
     Server *s = the_server();
     char reply[4096];
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ASSERT(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+    do /* the fuzzer's clock interrupts it */
+        rc = connect(fd, (struct sockaddr *)&address, sizeof address);
+    while (rc && errno == EINTR);
+    ASSERT(fd >= 0 && rc == 0);
     ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
     struct pollfd p = {.fd = fd, .events = POLLIN};
     if (sent > 0 && poll(&p, 1, size % 4 == 0 ? 2 : 0) == 1) {

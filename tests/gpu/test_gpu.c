@@ -314,8 +314,8 @@ static void test_errors_stick(void)
     printf("  %s\n", why.msg);
     CHECK(get()->end(s, &graph, &why) == ERR_DEVICE && !graph, "the capture goes on");
     printf("  %s\n", why.msg);
-    CHECK(d->ops->stream_wait_idle(s, &why) == ERR_DEVICE && strstr(why.msg, "work that was waited for"), "%s",
-          why.msg);
+    CHECK(d->ops->stream_wait_idle(s, &why) == ERR_DEVICE && strstr(why.msg, "work that was waited for"),
+          "%s", why.msg);
     CHECK(d->ops->stream_wait_idle(s, &why) == ERR_DEVICE, "the error is still there");
     d->ops->event_close(e);
     d->ops->stream_close(s);

@@ -156,7 +156,8 @@ COUNTED(SAY_RATE_WHAT,
      "%zu clips are much faster or slower than the others, which have %.0f symbols a second of speech",
      "%zu کلیپ بسیار تندتر یا کندتر از بقیه است که در هر ثانیه گفتار %.0f نماد دارند")
 WORD(SAY_RATE_WHY,
-     "usually the text is not what is said, or only a part of it; otherwise the sound plays at the wrong speed",
+     "usually the text is not what is said, or only a part of it; otherwise the sound plays at the wrong "
+     "speed",
      "بیشتر وقت‌ها متن آن نیست که گفته شده، یا تنها بخشی از آن است؛ وگرنه صدا با سرعتی نادرست پخش می‌شود")
 WORD(SAY_RATE_FIX,
      "listen to them; correct the texts, or take the lines out",

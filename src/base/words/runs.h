@@ -88,7 +88,7 @@ WORD(SAY_CMP_CHART_LOSS, "Loss over the time of training", "loss در طول ز�
 /* --- scaling: which size of a batch --- */
 
 WORD(SAY_SCALING_ONE, "One run: %s clips/s with batches of %.3g; scaling needs runs of two batch sizes.",
-     "یک اجرا: %s کلیپ در ثانیه با batchهای %.3g تایی؛ برای مقایسهٔ اندازه‌ها اجراهایی با دو اندازهٔ batch لازم است.")
+     "یک اجرا: %s کلیپ در ثانیه با batchهای %.3g تایی؛ برای مقایسه، اجراهایی با دو اندازهٔ batch لازم است.")
 WORD(SAY_SCALING_SMALLEST, "The smallest batch, %.3g, is as fast as any: %s clips/s.",
      "کوچک‌ترین batch، یعنی %.3g، به تندی هر batch دیگری است: %s کلیپ در ثانیه.")
 WORD(SAY_SCALING_FASTEST,
@@ -98,7 +98,8 @@ WORD(SAY_SCALING_GROWS, " Speed still grows at the largest batch tried.",
      " در بزرگ‌ترین batch آزموده هم هنوز رشد می‌کند.")
 WORD(SAY_SCALING_ENOUGH,
      "Batches of %.3g are enough: %s clips/s; %.3g reach %s, which is within 3 %% or cannot be told apart.",
-     "batchهای %.3g تایی بس‌اند: %s کلیپ در ثانیه؛ %.3g تایی‌ها به %s می‌رسند که حداکثر ۳٪ فرق دارد یا از آن بازشناختنی نیست.")
+     "batchهای %.3g تایی بس‌اند: %s کلیپ در ثانیه؛ %.3g تایی‌ها به %s می‌رسند که حداکثر ۳٪ فرق دارد یا از آن "
+     "بازشناختنی نیست.")
 WORD(SAY_SCALING_MEMORY, " Each additional clip in a batch takes about %.1f MB on the model device.",
      " هر کلیپ بیشتر در batch حدود %.1f مگابایت از حافظهٔ دستگاه مدل می‌گیرد.")
 WORD(SAY_SCALING_DIFFER, "The runs differ in more than the batch size: %s.",

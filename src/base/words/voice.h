@@ -96,7 +96,8 @@ WORD(SAY_VOICE_DISTANCE,
 WORD(SAY_VOICE_ONES, ", and %.0f %% of the symbols have one frame", "، و %.0f٪ نمادها یک فریم دارند")
 WORD(SAY_VOICE_AT_STEP, ", at step %lld", "، در گام %lld")
 WORD(SAY_VOICE_YOUNG,
-     "The run has only begun: train longer. If this persists: ", "آموزش تازه آغاز شده: ادامه دهید. اگر همین ماند: ")
+     "The run has only begun: train longer. If this persists: ",
+     "آموزش تازه آغاز شده: ادامه دهید. اگر همین ماند: ")
 WORD(SAY_VOICE_UNALIGNED_ADVICE,
      "Make sure that the texts belong to the recordings (a list shifted by one line is enough to cause this) "
      "and that `language` is right. Then train longer, with batches of 16 clips or more.",
@@ -118,7 +119,8 @@ WORD(SAY_VOICE_METRONOME,
      "دیرش‌های پیش‌بینی‌شده برای همهٔ نمادها تقریباً یکی است: تنها %.0f٪ تفاوت دیرش‌های واقعی را توضیح "
      "می‌دهند (%lld کلیپ).")
 WORD(SAY_VOICE_METRONOME_ADVICE,
-     "The voice would speak like a metronome. Train longer; if that does not help, raise duration_loss_weight.",
+     "The voice would speak like a metronome. Train longer; if that does not help, raise "
+     "duration_loss_weight.",
      "صدا مانند مترونوم حرف خواهد زد. بیشتر آموزش دهید؛ اگر همین ماند، duration_loss_weight را بالا ببرید.")
 WORD(SAY_VOICE_FLAT,
      "The melody is not learned: the predicted pitch explains %.0f %% of how the real one moves (%lld "
@@ -132,7 +134,8 @@ WORD(SAY_VOICE_FLAT_STEP,
      "نماد میانگین گوینده گفته می‌شد %.3f می‌بود.")
 WORD(SAY_VOICE_FLAT_ADVICE,
      "The voice would sound flat. Train longer; if that does not help, raise pitch_loss_weight, and check "
-     "by ear that the recordings have a single voice and no music or noise, so that their pitch can be found.",
+     "by ear that the recordings have a single voice and no music or noise, so that their pitch can be "
+     "found.",
      "صدا یکنواخت خواهد بود. بیشتر آموزش دهید؛ اگر همین ماند، pitch_loss_weight را بالا ببرید و گوش "
      "کنید که در ضبط‌ها تنها یک صدا، بی موسیقی و نویز، باشد: نخست باید زیروبمی خودشان پیدا شود.")
 WORD(SAY_VOICE_BY_HEART,

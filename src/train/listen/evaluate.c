@@ -6,6 +6,7 @@
 
 #include "audio/normaliser.h"
 #include "audio/wav.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cache/features.h"
@@ -237,6 +238,14 @@ static int usual_lengths(Trainer *t, UsualLengths *u, const EvaluateOptions *val
     return rc;
 }
 
+/* Seconds since *from, which moves on. */
+static double lap(double *from)
+{
+    const double now = clock_now(), seconds = now - *from;
+    *from = now;
+    return seconds;
+}
+
 /* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners; of a
  * vocoder the loss, and a clip beside its copy. */
 int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
@@ -257,7 +266,9 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
     MannerSums sums = {.usual = &usual};
     Looks looks = {.first = &look, .sums = &sums, .every = 1 + (int)(clips / (LOOKED_AT + 1))};
     *v = (Validation){.own_text = NAN};
+    double from = clock_now(), took[4] = {0};
     int rc = voice ? usual_lengths(t, &usual, &o, err) : 0;
+    took[0] = lap(&from);
     if (!rc)
         rc = evaluate_batches(v->terms, t->engine, &o, voice && t->leads ? look_at_rows : NULL, &looks, err);
     o.lost = NULL;
@@ -270,8 +281,10 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
     if (!counts)
         log_warn(t->log, "validation at step %lld could load only %lld of %lld clips and does not count",
                  (long long)t->state.step, (long long)(clips - lost), (long long)clips);
+    took[1] = lap(&from);
     if (!rc && counts && voice)
         rc = evaluate_own_text(&v->own_text, v->terms[TERM_ALIGN], t->engine, &o, err);
+    took[2] = lap(&from);
     if (!rc && counts && t->leads) {
         if (look.predicted)
             show_look(t, &look);
@@ -279,6 +292,9 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
         if (!rc && !voice)
             rc = copies_judge(t, err);
     }
+    took[3] = lap(&from);
+    log_debug(t->log, "validation: usual lengths %.2f s, loss %.2f s, other texts %.2f s, speaking %.2f s",
+              took[0], took[1], took[2], took[3]);
     engine_look_free(&look);
     return rc ? rc : !counts;
 }
