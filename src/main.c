@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,6 +30,9 @@ static int usage(FILE *out, int code)
 
 static int unknown_command(Log *log, const char *name)
 {
+    static const char *const meant[][2] = {
+        {"say", "synth"},    {"speak", "synth"},  {"tts", "synth"},      {"record", "serve --record DIR"},
+        {"server", "serve"}, {"resume", "train"}, {"convert", "export"}, {"check", "info"}};
     int best = strlen(name) < 4 ? 2 : 3;
     Err err = {0};
     const char *nearest = NULL;
@@ -39,6 +43,9 @@ static int unknown_command(Log *log, const char *name)
             nearest = command_at(i)->name;
         }
     }
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+        if (strcmp(name, meant[i][0]) == 0)
+            nearest = meant[i][1];
     err_set(&err, ERR_USAGE, "there is no command '%s'", name);
     if (nearest)
         err_hint(&err, "did you mean '%s'? `myxtts help` lists the commands", nearest);
@@ -58,6 +65,23 @@ static int usage_json(Log *log)
     if (rc)
         log_err(log, &err);
     return rc ? err_exit_code(err.code) : 0;
+}
+
+/* Shells leave ~ as it is in quotes and behind an equals sign; a folder of that name is what nobody wants.
+ * What may be a text to speak stays. */
+static void expand_home(int argc, char **argv)
+{
+    const char *home = getenv("HOME");
+    const int speaks = argc > 1 && (strcmp(argv[1], "synth") == 0 || strcmp(argv[1], "phonemize") == 0);
+    for (int i = 2; i < argc && home; i++) {
+        char *equals = strncmp(argv[i], "--", 2) == 0 ? strchr(argv[i], '=') : NULL, *path = NULL;
+        const char *value = equals ? equals + 1 : argv[i];
+        if (value[0] != '~' || (value[1] && value[1] != '/') ||
+            (!equals && speaks && strncmp(argv[i - 1], "--", 2) != 0))
+            continue;
+        if (asprintf(&path, "%.*s%s%s", (int)(value - argv[i]), argv[i], home, value + 1) >= 0)
+            argv[i] = path;
+    }
 }
 
 /* A standard descriptor that was closed would be given to the first file that is opened, and messages would
@@ -126,6 +150,7 @@ int main(int argc, char **argv)
     const Command *command = command_find(name);
     if (!command)
         return unknown_command(&log, name);
+    expand_home(argc, argv);
     /* "help train" is "train --help". */
     char option[] = "--help", *asked[] = {argv[2 - !help], option, NULL};
     int code = help ? command->run(2, asked, &log) : command->run(argc - 1, argv + 1, &log);

@@ -20,6 +20,7 @@
 #include "cache/unchanged.h"
 #include "config/languages.h"
 #include "text/language.h"
+#include "text/language_doubt.h"
 #include "text/text.h"
 
 /* Beside the data unless the user wants them elsewhere. */
@@ -316,6 +317,19 @@ static int agree_on_reading(int *read_only, Ranks *ranks, Err *err)
     return rc;
 }
 
+/* Texts that are read as another language than their own teach nothing. Who names a language means it. */
+static int check_texts(const Config *cfg, const Dataset *d, Err *err)
+{
+    LanguageDoubt doubt;
+    if (config_is_given(cfg, "language") || !language_doubt(&doubt, d, cfg))
+        return 0;
+    err_set(err, ERR_USAGE, "%zu of %zu texts of %s are in the language '%s', but would be read as '%s'",
+            doubt.other, doubt.looked_at, cfg->data_path, doubt.is, doubt.read_as);
+    return err_hint(
+        err, "--language %s reads them as what they are; --language %s reads them as '%s' all the same",
+        doubt.is, doubt.read_as, doubt.read_as);
+}
+
 /* The dataset under the lock of its cache folder. */
 static int open_locked(Dataset *dataset, FileLock *lock, Share *share, const PrepareOptions *options,
                        PrepareReport *report, const Config *cfg, int *read_only, Log *log, Err *err)
@@ -324,6 +338,8 @@ static int open_locked(Dataset *dataset, FileLock *lock, Share *share, const Pre
     int rc = dataset_open(dataset, cfg, err);
     if (!rc && options->text)
         rc = check_language(cfg, dataset, err);
+    if (!rc && options->text)
+        rc = check_texts(cfg, dataset, err);
     if (!rc)
         rc = cache_folder(&report->cache_dir, read_only, cfg, err);
     if (!rc)

@@ -26,7 +26,7 @@
 #include "dataset/dataset.h"
 #include "diag/voice/corpus_report.h"
 #include "pipeline/data.h"
-#include "text/language.h"
+#include "text/language_doubt.h"
 
 #define MOST_LINES 20 /* rejected lines shown in the terminal; --json has all */
 
@@ -68,6 +68,8 @@ static int compare_tallies(const void *a, const void *b)
 typedef struct Info {
     const Config *cfg;
     Dataset dataset;
+    LanguageDoubt doubt;
+    int doubts_language;
     Tallies speakers, languages, rates;
     double *seconds, *characters; /* [accepted] */
     double *header_seconds;       /* [dataset.count] within the limits or not; 0: unusable */
@@ -179,6 +181,7 @@ static int gather(Info *info, Log *log, Err *err)
     int rc = dataset_open(&info->dataset, info->cfg, err);
     if (rc)
         return rc;
+    info->doubts_language = language_doubt(&info->doubt, &info->dataset, info->cfg);
     size_t n = info->dataset.count;
     int workers = config_workers(info->cfg);
     int slots = workers > 0 ? workers * 8 : 1;
@@ -264,6 +267,11 @@ static int print_json(Info *info, Err *err)
         json_object_set_new(o, "layout", json_string(d->layout));
         json_object_set_new(o, "texts", json_integer((json_int_t)info->texts));
         json_object_set_new(o, "repeated_texts", json_integer((json_int_t)info->repeated_texts));
+        if (info->doubts_language)
+            json_object_set_new(o, "language_doubt",
+                                json_pack("{s:s, s:s, s:I, s:I}", "language", info->doubt.is, "read_as",
+                                          info->doubt.read_as, "texts", (json_int_t)info->doubt.other,
+                                          "looked_at", (json_int_t)info->doubt.looked_at));
         json_object_set_new(o, "limits", limits_json(&info->limits));
         json_object_set_new(o, "caches", cache_list_json(&info->caches));
         failed |= corpus_check_json(o, &info->check);
@@ -351,6 +359,10 @@ static void print_text(Info *info)
            info->validation);
     print_tallies("speakers", &info->speakers);
     print_tallies("languages", &info->languages);
+    if (info->doubts_language)
+        printf("  %-10s %zu of %zu texts are in the language '%s', not '%s': name it with --language %s\n",
+               "", info->doubt.other, info->doubt.looked_at, info->doubt.is, info->doubt.read_as,
+               info->doubt.is);
     print_tallies("formats", &info->rates);
     for (int i = 0, first = 1; i < LIMITS_COUNT; i++) {
         char sentence[200];
@@ -430,7 +442,7 @@ int cmd_info(int argc, char **argv, Log *log)
         rc = print_json(&info, &err);
     else
         print_text(&info);
-    code = info.dataset.rejected_count || info.check.doubts.findings;
+    code = info.dataset.rejected_count || info.check.doubts.findings || info.doubts_language;
     for (int i = 0; i < LIMITS_COUNT; i++)
         code |= info.limits.limit[i].lost > 0;
 done:

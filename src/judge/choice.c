@@ -21,11 +21,12 @@
 #define AS_WELL 0.05
 #define MOST_WORDS 0.2
 #define FEW_WORDS 0.7
+#define DEAF 0.6    /* of the recordings' words wrong: the recogniser tells nothing */
 #define COUNTED 100 /* words; of fewer, one is more than a point of a percentage */
 
 void choice_begin(Choice *c) { *c = (Choice){.best.loss = INFINITY, .lowest_loss = INFINITY}; }
 
-static int has_spoken(const Judged *j) { return j->ear.movement > 0; }
+int judged_speaks(const Judged *j) { return j->ear.movement > 0; }
 
 int choice_speaks(const Choice *c, const EarFigures *f, double own_text, double loss)
 {
@@ -41,7 +42,7 @@ int choice_speaks(const Choice *c, const EarFigures *f, double own_text, double 
 static int validate_speech(Choice *c, const Judged *j, double tie, double min_delta)
 {
     const double score = ear_score(&j->ear);
-    const int first = !has_spoken(&c->best) || j->loss < LEARNING * c->floor;
+    const int first = !judged_speaks(&c->best) || j->loss < LEARNING * c->floor;
     const int better = first || score >= c->peak - tie;
     const int much = first || score > c->level + fmax(tie, min_delta);
     c->peak = first ? score : fmax(c->peak, better ? score : 0);
@@ -56,7 +57,7 @@ static int validate_loss(Choice *c, const Judged *j, double min_delta)
 {
     const int first = !c->best.step || j->taught > c->best.taught;
     const int better =
-        first || (j->taught ? j->loss <= FAR * c->level : !has_spoken(&c->best) && j->loss < c->best.loss);
+        first || (j->taught ? j->loss <= FAR * c->level : !judged_speaks(&c->best) && j->loss < c->best.loss);
     if (j->taught)
         c->level = first ? j->loss : fmin(c->level, j->loss);
     const int much = better && (first || j->loss < c->best.loss - min_delta);
@@ -70,8 +71,8 @@ int choice_validate(Choice *c, const Judged *j, int sentences, double min_delta)
         c->stale++;
         return 0;
     }
-    const int better =
-        has_spoken(j) ? validate_speech(c, j, ear_tie(sentences), min_delta) : validate_loss(c, j, min_delta);
+    const int better = judged_speaks(j) ? validate_speech(c, j, ear_tie(sentences), min_delta)
+                                        : validate_loss(c, j, min_delta);
     if (j->loss < c->lowest_loss) {
         c->lowest_loss = j->loss;
         c->lowest_step = j->step;
@@ -123,7 +124,7 @@ WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const W
         c->peak = ear_score(&before->ear);
         return WORDS_RETURN;
     }
-    if (heard->step != c->best.step && has_spoken(heard) && clearly_worse(&c->best, heard, recordings)) {
+    if (heard->step != c->best.step && judged_speaks(heard) && clearly_worse(&c->best, heard, recordings)) {
         c->peak = 0;
         return WORDS_PREFER;
     }
@@ -154,7 +155,7 @@ void judged_why(const Judged *j, int has_ear, char *out, size_t cap)
         memcpy(words, ", ", 2);
         judged_words(words + 2, sizeof words - 2, j->wrong, j->words);
     }
-    if (has_spoken(j))
+    if (judged_speaks(j))
         snprintf(out, cap, "step %lld: closest to the recordings (%s)%s", (long long)j->step, figures, words);
     else if (j->taught)
         snprintf(out, cap, "step %lld: the newest that the critics have taught (validation loss %.4f)",
@@ -180,6 +181,13 @@ static void add_words(Buf *out, const Judged *j)
         return;
     }
     const double wrong = share_of(j), theirs = recordings.words ? share_of(&recordings) : 0;
+    if (theirs > DEAF) {
+        buf_str(
+            out,
+            "A recogniser does not understand the recordings themselves, so its words could not be judged: "
+            "listen to them.");
+        return;
+    }
     const char *understood = wrong <= theirs + AS_WELL      ? "Its words are"
                              : wrong <= theirs + MOST_WORDS ? "Most of its words are"
                              : wrong < FEW_WORDS            ? "Some of its words are"
@@ -203,7 +211,7 @@ void judged_sounds(const Judged *j, char *out, size_t cap)
 {
     const EarFigures *f = &j->ear;
     Buf s = {0};
-    if (!has_spoken(j)) {
+    if (!judged_speaks(j)) {
         snprintf(out, cap, "It does not speak yet: train it longer.");
         return;
     }
@@ -230,6 +238,7 @@ void judged_json(json_t *o, const Judged *j, int has_ear)
     judged_why(j, has_ear, why, sizeof why);
     json_object_set_new(o, "best_step", json_integer((json_int_t)j->step));
     json_object_set_new(o, "best_loss", json_from_double(j->loss));
-    json_object_set_new(o, "best_score", has_spoken(j) ? json_from_double(ear_score(&j->ear)) : json_null());
+    json_object_set_new(o, "best_score",
+                        judged_speaks(j) ? json_from_double(ear_score(&j->ear)) : json_null());
     json_object_set_new(o, "best_why", *why ? json_string(why) : json_null());
 }

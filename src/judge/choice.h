@@ -69,6 +69,7 @@ void judged_why(const Judged *j, int has_ear, char *out, size_t cap);
  * recordings). It sounds a little dull, and its melody is flat." Few words are counted, and said to be too
  * few where they are. */
 void judged_sounds(const Judged *j, char *out, size_t cap);
+int judged_speaks(const Judged *j); /* its speech was compared with recordings */
 /* Adds best_step, best_loss, best_score (null: by the loss) and best_why; best_step 0 and nulls: none. */
 void judged_json(json_t *o, const Judged *j, int has_ear);
 

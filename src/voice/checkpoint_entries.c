@@ -1,6 +1,7 @@
 /* checkpoint_entries.c - the metadata of a checkpoint: the writer and the reader of each entry, side by side,
  * and the table of them. */
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,12 @@ static json_t *setting(const ConfigRow *row)
     return NULL;
 }
 
+/* The run may go on from another folder than the one that it was begun in. */
+static int is_place(const char *key)
+{
+    return strcmp(key, "data_path") == 0 || strcmp(key, "cache_dir") == 0;
+}
+
 /* All settings as JSON, which is YAML too: {"model": {...}, "data": {...}, "training": {...}}. */
 static char *write_config(const CheckpointSource *s)
 {
@@ -135,6 +142,9 @@ static char *write_config(const CheckpointSource *s)
         /* What is in that file goes along itself. */
         if (strcmp(row.key, "lexicon") == 0)
             row.string = "";
+        char whole[PATH_MAX];
+        if (is_place(row.key) && row.string[0] && realpath(row.string, whole))
+            row.string = whole;
         failed |= json_object_set_new(json_object_get(all, row.section), row.key, setting(&row));
     }
     return dump(all, failed, EXACT);

@@ -10,6 +10,7 @@
 #include "base/bf16.h"
 #include "config/bindings.h"
 #include "voice/checkpoint_fields.h"
+#include "voice/vocoder_file.h"
 
 #define MOST_CLIP_FRAMES 65535
 #define FINITE_BLOCK 256 /* numbers looked at in one go */
@@ -18,6 +19,16 @@
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err)
 {
     ConfigRow a, b;
+    if (was->network != is->network) {
+        const int voice = was->network == NETWORK_VOICE;
+        err_set(err, ERR_CONFIG, "%s is of a %s, and a %s is to be trained", path,
+                voice ? "voice" : "vocoder", voice ? "vocoder" : "voice");
+        return err_hint(err,
+                        voice
+                            ? "a voice's vocoder has a folder of its own: --checkpoint-dir %s/" VOCODER_FOLDER
+                            : "name another --checkpoint-dir than %s",
+                        is->checkpoint_dir);
+    }
     if (!config_bound_differs(was, is, was->network == NETWORK_VOCODER ? BOUND_VOCODER : BOUND_CHECKPOINT, &a,
                               &b))
         return 0;

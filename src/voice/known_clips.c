@@ -9,9 +9,9 @@
 #include "base/base64.h"
 #include "base/mem.h"
 
-enum { TEXTS, RECORDINGS, KINDS };
+enum { TEXTS, RECORDINGS, NAMES, KINDS };
 enum { MOST = 2048 };
-static const char *const names[KINDS] = {"texts", "recordings"};
+static const char *const kinds[KINDS] = {"texts", "recordings", "names"};
 
 typedef struct Hashes {
     uint32_t *of[KINDS]; /* [count], sorted, each once */
@@ -65,6 +65,7 @@ static int hashes_open(Hashes *h, const Corpus *c)
         store_entry(corpus_store(c), c->segment_frames ? item->audio_entry : item->mel_entry, &sound);
         h->of[TEXTS][h->count[TEXTS]++] = text_hash(c, item, &sound);
         h->of[RECORDINGS][h->count[RECORDINGS]++] = (uint32_t)sound.key.lo;
+        h->of[NAMES][h->count[NAMES]++] = (uint32_t)hash64(sound.id, sound.id_size);
     }
     for (int k = 0; k < KINDS; k++)
         sort(h, k);
@@ -86,7 +87,7 @@ char *known_clips_write(const Corpus *c)
         Buf text = {0};
         const size_t n = h.count[k] < MOST ? h.count[k] : MOST;
         base64_encode(&text, h.of[k], n * sizeof **h.of);
-        failed = text.failed || json_object_set_new(o, names[k], json_stringn(text.data, text.size));
+        failed = text.failed || json_object_set_new(o, kinds[k], json_stringn(text.data, text.size));
         buf_free(&text);
     }
     char *out = failed ? NULL : json_dumps(o, JSON_COMPACT);
@@ -109,19 +110,23 @@ static void count(const Hashes *h, int kind, const Buf *known, size_t *shared, s
     }
 }
 
+/* Another person may read the same sentences: recordings tell, unless all of them were mended, when they keep
+ * their names. */
 int known_clips_disjoint(const char *known, const Corpus *c)
 {
     Hashes h = {0};
-    size_t shared = 0, should = 0;
+    size_t shared[KINDS] = {0}, should[KINDS] = {0};
     json_t *o = known && hashes_open(&h, c) ? json_loads(known, 0, NULL) : NULL;
     for (int k = 0; k < KINDS; k++) {
-        const char *text = json_string_value(json_object_get(o, names[k]));
+        const char *text = json_string_value(json_object_get(o, kinds[k]));
         Buf bytes = {0};
         if (text && !base64_decode(&bytes, text, strlen(text)))
-            count(&h, k, &bytes, &shared, &should);
+            count(&h, k, &bytes, &shared[k], &should[k]);
         buf_free(&bytes);
     }
     json_decref(o);
     hashes_close(&h);
-    return should > 0 && shared == 0;
+    const int other_texts = should[TEXTS] > 0 && shared[TEXTS] == 0,
+              other_names = should[NAMES] > 0 && shared[NAMES] == 0;
+    return should[RECORDINGS] > 0 && shared[RECORDINGS] == 0 && (other_texts || other_names);
 }

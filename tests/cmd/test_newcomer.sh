@@ -10,6 +10,7 @@ if [ ! -x "$bin" ] || [ ! -f bases/english-nano.safetensors ]; then
 fi
 bin=$(realpath "$bin")
 clips=$(realpath tests/data/ljspeech)
+here=$PWD
 mkdir "$dir/piper" "$dir/run" "$dir/begun" "$dir/empty" "$dir/wide" "$dir/here"
 cp bases/english-nano.safetensors "$dir/run/best.safetensors"
 echo '{"step": 1}' | tee "$dir/run/log.jsonl" >"$dir/begun/log.jsonl"
@@ -105,6 +106,34 @@ ends_with a_line_of_many_fails_alone 1 "$bin" synth --lines "$dir/lines" --outpu
 [ -s "$dir/spoken/01.wav" ] && [ ! -e "$dir/spoken/02.wav" ]
 verdict the_other_is_spoken $?
 ends_with names_are_spoken 0 "$bin" synth "Johann Wolfgang von Goethe, Friedrich Schiller, Heinrich Heine, Theodor Fontane." --checkpoint base
+
+# ---- texts of another language, and nobody has said so ----
+mkdir "$dir/german" "$dir/mixed"
+some=$(find "$clips/wavs" -name '*.wav' | sort | head -1)
+n=0
+grep -v '^#' "$here/tests/data/sentences-de.txt" | head -12 | while IFS= read -r text; do
+    n=$((n + 1))
+    for folder in german mixed; do ln "$some" "$dir/$folder/$n.wav" 2>/dev/null || cp "$some" "$dir/$folder/$n.wav"; done
+    printf '%s' "$text" >"$dir/german/$n.txt"
+    [ $((n % 2)) = 0 ] && printf '%s' "$text" >"$dir/mixed/$n.txt" || printf 'The old house by the river was sold to a friend of mine.' >"$dir/mixed/$n.txt"
+done
+"$bin" info "$dir/german" >"$dir/log" 2>&1
+log_has info_sees_german "1[0-2] of 12 texts are in the language 'de', not 'en': name it with --language de"
+ends_with german_is_not_learned_as_english 2 "$bin" prepare "$dir/german" --cache-dir "$dir/cache"
+log_has both_ways_are_named "hint: --language de reads them .*--language en"
+ends_with nor_by_train 2 "$bin" train "$dir/german" --cache-dir "$dir/cache" --max-steps 1 --checkpoint-dir "$dir/trained-german"
+ends_with who_names_a_language_means_it 0 "$bin" prepare "$dir/german" --cache-dir "$dir/cache" --language de
+ends_with even_another 0 "$bin" prepare "$dir/german" --cache-dir "$dir/cache-en" --language en
+"$bin" info "$dir/mixed" >"$dir/log" 2>&1
+log_lacks half_of_them_is_no_doubt 'name it with --language'
+ends_with two_languages_are_learned 0 "$bin" prepare "$dir/mixed" --cache-dir "$dir/cache-mixed"
+
+# ---- words that others use ----
+ends_with say_is_no_command 2 "$bin" say Hello.
+log_has but_it_is_known "hint: did you mean 'synth'"
+HOME=$dir ends_with a_tilde_in_quotes_is_home 0 "$bin" info "~/run"
+HOME=$dir ends_with and_behind_an_equals_sign 0 "$bin" info "--checkpoint=~/run"
+HOME=$dir ends_with a_text_is_no_path 0 "$bin" synth "~/run" --checkpoint base --language en
 
 # ---- export ----
 ends_with pt_is_no_format 2 "$bin" export --checkpoint base --output "$dir/me.pt"

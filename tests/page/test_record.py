@@ -155,7 +155,7 @@ def troubles(p, folder, server):
     b.enter()
     verdict("it_is_saved_when_the_server_is_back", b.until("document.getElementById('unsaved').hidden", 20) and bytes_of(folder, "0004.wav") is not None, p.get("error"))
     verdict("all_are_read", p.get("place").endswith("4 recorded") and not p.get("command-row", "hidden"), p.get("place"))
-    same("the_next_command_is_shown", p.get("command"), f"myxtts train {folder}")
+    same("the_next_command_is_shown", p.get("command"), f"myxtts train {folder} --minutes 10")
     p.focus("remove")
     b.enter()
     verdict("a_take_can_be_removed", b.until("document.getElementById('taken').hidden", 10) and bytes_of(folder, "0004.wav") is None and bytes_of(folder, "0004.txt") is None)

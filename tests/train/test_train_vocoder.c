@@ -121,8 +121,8 @@ static void wrong_beginnings_are_refused(void **state)
     static const struct {
         const char *first, *then, *message;
     } cases[] = {
-        {"", VOCODER, "network voice, which cannot be changed to vocoder"},
-        {VOCODER, "", "network vocoder, which cannot be changed to voice"},
+        {"", VOCODER, "is of a voice, and a vocoder is to be trained"},
+        {VOCODER, "", "is of a vocoder, and a voice is to be trained"},
         {VOCODER, VOCODER "--vocoder-dim 24", "vocoder_dim 16, which cannot be changed to 24"},
         {VOCODER, VOCODER "--n-mels 17", "n_mels 16, which cannot be changed to 17"},
     };

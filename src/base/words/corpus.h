@@ -26,10 +26,10 @@ WORD(SAY_LITTLE_WHY, "learning a language takes %d minutes or more, better hours
 WORD(SAY_LITTLE_EVEN_FIX,
      "record five minutes, about 100 sentences, or more", "پنج دقیقه، نزدیک به ۱۰۰ جمله، یا بیشتر ضبط کنید")
 WORD(SAY_LITTLE_ALONE_FIX,
-     "`myxtts train DIR --minutes 10` starts from a base by itself (with a GPU: --network both); every "
-     "further minute helps",
-     "`myxtts train DIR --minutes 10` خودش با پایه آغاز می‌کند (با GPU: ‎--network both)؛ هر دقیقهٔ "
-     "بیشتر کمک می‌کند")
+     "`myxtts train DIR --minutes 10` starts from the base that comes with the program if the texts are "
+     "English (with a GPU: --network both); every further minute helps",
+     "اگر متن‌ها انگلیسی باشند، `myxtts train DIR --minutes 10` با پایه‌ای که همراه برنامه است آغاز می‌کند (با GPU: "
+     "‎--network both)؛ هر دقیقهٔ بیشتر کمک می‌کند")
 COUNTED(SAY_REPEATED_WHAT, "%zu sentence is recorded more than once: %zu clips have %zu texts",
      "%zu sentences are recorded more than once: %zu clips have %zu texts",
      "%zu جمله بیش از یک بار ضبط شده است: %zu کلیپ %zu متن دارند")

@@ -83,16 +83,24 @@ static int speaks_from(char *out, size_t cap, const Config *cfg)
     return cfg->network == NETWORK_VOICE || inner;
 }
 
+/* A voice that was tried and does not speak yet. */
+static int is_mute(const TrainSummary *s, const Config *cfg)
+{
+    return cfg->network == NETWORK_VOICE && s->best.step && !judged_speaks(&s->best);
+}
+
 void after_next(const TrainSummary *s, const Config *cfg, char *out, size_t cap)
 {
     char folder[CHECKPOINT_PATH_SIZE + 2];
     *out = 0;
     if (!*s->last_checkpoint)
         return;
-    if (speaks_from(folder, sizeof folder, cfg))
-        snprintf(out, cap, "myxtts synth \"This is how I sound.\" --checkpoint %s --output me.wav", folder);
-    else
+    if (!speaks_from(folder, sizeof folder, cfg))
         snprintf(out, cap, "myxtts vocode RECORDING.wav --checkpoint %s --output copy.wav", folder);
+    else if (is_mute(s, cfg))
+        snprintf(out, cap, "myxtts train --checkpoint-dir %s --minutes 60", folder);
+    else
+        snprintf(out, cap, "myxtts synth \"This is how I sound.\" --checkpoint %s --output me.wav", folder);
 }
 
 static double beside_seconds(const TrainSummary *s)
@@ -186,7 +194,7 @@ static void print_next(const After *a)
     if (!*text)
         return;
     print(s->stopped ? "" : "next", text, "");
-    if (s->stopped || !speaks_from(folder, sizeof folder, a->cfg))
+    if (s->stopped || is_mute(s, a->cfg) || !speaks_from(folder, sizeof folder, a->cfg))
         return;
     printf("  %-12s myxtts serve %s\n", "", folder);
     printf("  %-12s myxtts export --checkpoint %s --output voice.safetensors\n", "", folder);

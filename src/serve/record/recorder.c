@@ -66,6 +66,7 @@ static int make_command(Recorder *r, const char *language, Err *err)
         buf_str(&text, " --language ");
         add_word(&text, language);
     }
+    buf_str(&text, " --minutes 10");
     r->command = text.data;
     return text.failed ? err_set(err, ERR_NOMEM, "no memory for a command") : 0;
 }

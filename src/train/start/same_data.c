@@ -30,8 +30,8 @@ int same_data_check(const Checkpoint *v, const Corpus *train, const Config *cfg,
         err_set(err, ERR_USAGE, "%s has a voice that speaks %s, but the texts of %s are in %s",
                 cfg->checkpoint_dir, theirs, cfg->data_path, ours);
     } else if (known_clips_disjoint(checkpoint_text(v, "known"), train)) {
-        err_set(err, ERR_USAGE, "%s was trained on other data: it has seen none of the %s of %s", v->path,
-                train->segment_frames ? "recordings" : "texts and recordings", cfg->data_path);
+        err_set(err, ERR_USAGE, "%s was trained on other recordings: none of those in %s are among them",
+                v->path, cfg->data_path);
     } else {
         return 0;
     }
