@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "config/config.h"
 
 #define MOST_NAMES 6       /* in a hint */
 #define MOST_ENTRIES 10000 /* of a folder that are looked at */
@@ -75,6 +76,27 @@ static int list_folder(Listing *l, const char *dir, int only_tables, const char 
     return 1;
 }
 
+#define MISTYPED 3 /* letters that may be wrong in the name of a folder */
+
+/* The folder in `dir` that is named nearly so; upper case does not matter. 0: there is none. */
+static int nearest_folder(char *out, size_t cap, const char *dir, const char *name)
+{
+    int best = MISTYPED + 1;
+    DIR *folder = opendir(dir);
+    struct dirent *e;
+    for (int i = 0; folder && i < MOST_ENTRIES && (e = readdir(folder)); i++) {
+        const int away = strcasecmp(e->d_name, name) == 0 ? 0 : config_name_distance(name, e->d_name);
+        if (e->d_name[0] == '.' || away >= best || (size_t)away * 2 >= strlen(name) ||
+            !is_kind(dir, e->d_name, S_IFDIR))
+            continue;
+        best = away;
+        snprintf(out, cap, "%s", e->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    return best <= MISTYPED;
+}
+
 /* The three usual mistakes: no path, a file, a misspelled folder. */
 int whats_there_no_root(const char *root, Err *err)
 {
@@ -102,6 +124,13 @@ int whats_there_no_root(const char *root, Err *err)
         else
             slash[slash == above] = 0;
     } while (stat(above, &st) && strcmp(above, ".") && strcmp(above, "/"));
+    char name[256], like[256];
+    const char *below = root + (strcmp(above, ".") ? strlen(above) : 0);
+    below += strspn(below, "./");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(below, "/"), below);
+    if (nearest_folder(like, sizeof like, above, name))
+        return err_hint(err, "did you mean %.150s%s%.150s?", strcmp(above, ".") ? above : "",
+                        strcmp(above, ".") ? "/" : "", like);
     if (!list_folder(&l, above, 0, NULL, NULL, 0))
         return err_hint(err, "%.150s cannot be read", above);
     if (!l.count)

@@ -128,6 +128,14 @@ ends_with even_another 0 "$bin" prepare "$dir/german" --cache-dir "$dir/cache-en
 log_lacks half_of_them_is_no_doubt 'name it with --language'
 ends_with two_languages_are_learned 0 "$bin" prepare "$dir/mixed" --cache-dir "$dir/cache-mixed"
 
+# ---- a name that is nearly right ----
+(cd "$dir" && "$bin" info Germna >log 2>&1)
+log_has a_misspelled_folder 'hint: did you mean german\?'
+"$bin" info "$dir/here/../germann/" >"$dir/log" 2>&1
+log_has with_its_path 'hint: did you mean .*/here/\.\./german\?'
+"$bin" info "$dir/nothing like it" >"$dir/log" 2>&1
+log_lacks nothing_is_near 'did you mean'
+
 # ---- words that others use ----
 ends_with say_is_no_command 2 "$bin" say Hello.
 log_has but_it_is_known "hint: did you mean 'synth'"
