@@ -152,9 +152,10 @@ static void print_end(const TrainSummary *s)
     char time[64];
     progress_format_seconds(time, sizeof time, s->seconds);
     printf("%s at step %lld of %lld after %s",
-           s->stopped ? "stopped"
-           : s->early ? "ended early"
-                      : "done",
+           s->checkpoint_failed ? "ended, but not saved,"
+           : s->stopped         ? "stopped"
+           : s->early           ? "ended early"
+                                : "done",
            (long long)s->step, (long long)s->total, time);
     if (isfinite(s->loss))
         printf(": loss %.4f", s->loss);
@@ -205,7 +206,8 @@ static void print_best(const After *a)
     const TrainSummary *s = a->summary;
     char text[400];
     printf("  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
-           s->checkpoint_failed ? " (the last one could not be written)" : "");
+           s->checkpoint_failed ? " (what was learned after it is lost: the last one could not be written)"
+                                : "");
     if (s->best.step) {
         judged_why(&s->best, a->cfg->network == NETWORK_VOICE, text, sizeof text);
         print("best", text, "");
