@@ -55,7 +55,9 @@ static void view(const RunRecord *r)
     json_t *o = monitor_view_json(&v);
     ASSERT(o);
     char *text = json_dumps(o, 0);
-    ASSERT(text && !strstr(text, ": nan") && !strstr(text, ": inf") && !strstr(text, ": -inf"));
+    json_t *again = text ? json_loads(text, 0, NULL) : NULL; /* not a number that JSON does not know */
+    ASSERT(again);
+    json_decref(again);
     free(text);
     json_decref(o);
 }

@@ -9,11 +9,13 @@
 
 int scan_is_digit(char c) { return c >= '0' && c <= '9'; }
 
+#define SCAN_MOST 100000000000000000 /* 18 digits: nobody counts further, and there is room to calculate */
+
 int64_t scan_parse(const char *digits, size_t n)
 {
     int64_t v = 0;
     for (size_t i = 0; i < n; i++)
-        v = v * 10 + (digits[i] - '0');
+        v = v < SCAN_MOST ? v * 10 + (digits[i] - '0') : SCAN_MOST;
     return v;
 }
 

@@ -39,7 +39,7 @@ typedef struct Scan {
 /* ---- reading ---- */
 
 int scan_is_digit(char c);
-int64_t scan_parse(const char *digits, size_t n);
+int64_t scan_parse(const char *digits, size_t n);                          /* of more than 18 digits: 10^17 */
 size_t scan_digits(const Scan *sc, size_t at);                             /* how many begin at `at` */
 size_t scan_prefix(const Scan *sc, size_t at, const char *word, size_t n); /* n if the word is there, or 0 */
 int scan_letter_at(const Scan *sc, size_t at);                             /* a letter begins at `at` */
