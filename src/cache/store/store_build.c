@@ -14,6 +14,7 @@
  * killed and run again by as many processes writes the same bytes as one that is not. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -553,16 +554,16 @@ static int number_is_live(const StoreBuild *b, uint32_t number)
     return 0;
 }
 
-/* Only after the new index holds: until then the old one needs them. */
+/* Only after the new index holds: until then the old one needs them. Without memory of its own: the next
+ * build may find nothing to do, and would leave them. */
 static void remove_unused_segments(StoreBuild *b)
 {
     for (size_t i = 0; i < b->row_count; i++) {
-        char *path = !number_is_live(b, b->rows[i].number)
-                         ? store_segment_path(b->dir, b->name, b->rows[i].number, 0)
-                         : NULL;
-        if (path)
+        char file[64], path[PATH_MAX];
+        snprintf(file, sizeof file, SEGMENT_FILE, b->name, b->rows[i].number, "seg");
+        if (!number_is_live(b, b->rows[i].number) &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", b->dir, file) < sizeof path)
             unlink(path);
-        free(path);
     }
 }
 
