@@ -77,7 +77,7 @@ static void expand_home(int argc, char **argv)
         char *equals = strncmp(argv[i], "--", 2) == 0 ? strchr(argv[i], '=') : NULL, *path = NULL;
         const char *value = equals ? equals + 1 : argv[i];
         if (value[0] != '~' || (value[1] && value[1] != '/') ||
-            (!equals && speaks && strncmp(argv[i - 1], "--", 2) != 0))
+            (!equals && speaks && (strncmp(argv[i - 1], "--", 2) != 0 || strcmp(argv[i - 1], "--text") == 0)))
             continue;
         if (asprintf(&path, "%.*s%s%s", (int)(value - argv[i]), argv[i], home, value + 1) >= 0)
             argv[i] = path;

@@ -317,11 +317,11 @@ static int agree_on_reading(int *read_only, Ranks *ranks, Err *err)
     return rc;
 }
 
-/* Texts that are read as another language than their own teach nothing. Who names a language means it. */
+/* Texts that are read as another language than their own teach nothing. */
 static int check_texts(const Config *cfg, const Dataset *d, Err *err)
 {
     LanguageDoubt doubt;
-    if (config_is_given(cfg, "language") || !language_doubt(&doubt, d, cfg))
+    if (!language_doubt(&doubt, d, cfg))
         return 0;
     err_set(err, ERR_USAGE, "%zu of %zu texts of %s are in the language '%s', but would be read as '%s'",
             doubt.other, doubt.looked_at, cfg->data_path, doubt.is, doubt.read_as);

@@ -130,7 +130,7 @@ int whats_there_no_root(const char *root, Err *err)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(below, "/"), below);
     if (nearest_folder(like, sizeof like, above, name))
         return err_hint(err, "did you mean %.150s%s%.150s?", strcmp(above, ".") ? above : "",
-                        strcmp(above, ".") ? "/" : "", like);
+                        strcmp(above, ".") && strcmp(above, "/") ? "/" : "", like);
     if (!list_folder(&l, above, 0, NULL, NULL, 0))
         return err_hint(err, "%.150s cannot be read", above);
     if (!l.count)

@@ -192,12 +192,11 @@ int onnx_check(const Checkpoint *voice, const Checkpoint *vocoder, Err *err)
     if (!vocoder) {
         err_set(err, ERR_MISSING,
                 "%s has no vocoder to go with it, and Griffin-Lim has no place in an ONNX file", voice->path);
-        const Config *cfg = &voice->cfg;
+        const char *slash = strrchr(voice->path, '/'), *data = voice->cfg.data_path;
         return err_hint(err,
-                        "`myxtts train %s --network vocoder --minutes 10 --checkpoint-dir %s/" VOCODER_FOLDER
+                        "`myxtts train %s --network vocoder --minutes 10 --checkpoint-dir %.*s" VOCODER_FOLDER
                         "` trains one; --vocoder PATH names another",
-                        cfg->data_path[0] ? cfg->data_path : "DIR",
-                        cfg->checkpoint_dir[0] ? cfg->checkpoint_dir : "RUN");
+                        data[0] ? data : "DIR", slash ? (int)(slash + 1 - voice->path) : 0, voice->path);
     }
     return vocoder_file_fits(vocoder, &voice->cfg, "the voice", err);
 }

@@ -13,7 +13,7 @@ int language_doubt(LanguageDoubt *out, const Dataset *d, const Config *cfg)
     LanguageList found = {0};
     size_t times[LANGUAGES_MOST] = {0}, sure = 0, best = 0;
     *out = (LanguageDoubt){0};
-    if (cfg->phoneme_language[0])
+    if (cfg->phoneme_language[0] || config_is_given(cfg, "language"))
         return 0;
     const size_t every = d->count / LOOKED_AT + 1;
     for (size_t i = 0; i < d->count; i += every) {

@@ -11,8 +11,8 @@ typedef struct LanguageDoubt {
     char is[LANGUAGE_MAX];
 } LanguageDoubt;
 
-/* 1: most of the texts whose language can be told are in one that they are not read as. Lines that name their
- * language are not looked at. */
+/* 1: most of the texts whose language can be told are in one that they are not read as. A language that was
+ * named, for all lines (--language) or for one, is believed. */
 int language_doubt(LanguageDoubt *out, const Dataset *d, const Config *cfg);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -142,9 +143,11 @@ static char *write_config(const CheckpointSource *s)
         /* What is in that file goes along itself. */
         if (strcmp(row.key, "lexicon") == 0)
             row.string = "";
-        char whole[PATH_MAX];
-        if (is_place(row.key) && row.string[0] && realpath(row.string, whole))
+        char here[PATH_MAX], whole[2 * PATH_MAX];
+        if (is_place(row.key) && row.string[0] && row.string[0] != '/' && getcwd(here, sizeof here)) {
+            snprintf(whole, sizeof whole, "%s/%s", here, row.string);
             row.string = whole;
+        }
         failed |= json_object_set_new(json_object_get(all, row.section), row.key, setting(&row));
     }
     return dump(all, failed, EXACT);

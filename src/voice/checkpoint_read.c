@@ -21,8 +21,8 @@ int checkpoint_same(const char *path, const Config *was, const Config *is, Err *
     ConfigRow a, b;
     if (was->network != is->network) {
         const int voice = was->network == NETWORK_VOICE;
-        err_set(err, ERR_CONFIG, "%s is of a %s, and a %s is to be trained", path,
-                voice ? "voice" : "vocoder", voice ? "vocoder" : "voice");
+        err_set(err, ERR_CONFIG, "%s is of a %s, but network is %s", path, voice ? "voice" : "vocoder",
+                voice ? "vocoder" : "voice");
         return err_hint(err,
                         voice
                             ? "a voice's vocoder has a folder of its own: --checkpoint-dir %s/" VOCODER_FOLDER

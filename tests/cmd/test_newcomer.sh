@@ -71,6 +71,13 @@ log_lacks nor_are_several_who_were_announced '  2 folders of clips'
     --init-from none --checkpoint-dir "$dir/trained" >"$dir/log" 2>&1
 log_has training_says_it_too 'warning: .*taken as 2 speakers'
 
+# ---- a run that is resumed from another folder; a voice that does not speak yet ----
+(cd "$dir" && "$bin" train wide --max-steps 2 --model-size nano --batch-size 1 --listen-clips 0 --text2audio-interval-steps 0 --model-gpu cpu \
+    --init-from none --val-split 0.5 --val-step 1 --checkpoint-dir young >log 2>&1)
+log_has a_mute_voice_is_trained_further '^  next +myxtts train --checkpoint-dir young --minutes 60$'
+log_lacks it_is_not_served_yet 'myxtts (serve|export)'
+ends_with it_knows_its_data_from_anywhere 0 "$bin" train --checkpoint-dir "$dir/young" --max-steps 3 --model-gpu cpu
+
 # ---- synth ----
 ends_with synth_speaks 0 "$bin" synth Hello. --checkpoint base
 
@@ -124,6 +131,8 @@ log_has both_ways_are_named "hint: --language de reads them .*--language en"
 ends_with nor_by_train 2 "$bin" train "$dir/german" --cache-dir "$dir/cache" --max-steps 1 --checkpoint-dir "$dir/trained-german"
 ends_with who_names_a_language_means_it 0 "$bin" prepare "$dir/german" --cache-dir "$dir/cache" --language de
 ends_with even_another 0 "$bin" prepare "$dir/german" --cache-dir "$dir/cache-en" --language en
+"$bin" info "$dir/german" --language en >"$dir/log" 2>&1
+log_lacks info_believes_it_too 'name it with --language'
 "$bin" info "$dir/mixed" >"$dir/log" 2>&1
 log_lacks half_of_them_is_no_doubt 'name it with --language'
 ends_with two_languages_are_learned 0 "$bin" prepare "$dir/mixed" --cache-dir "$dir/cache-mixed"

@@ -432,6 +432,7 @@ static void what_is_said_rests_on_the_words(void **state)
          "Some of its words are understood: a recogniser got 20 of 32 words wrong, 8 of 32 in the "
          "recordings."},
         {32, 9, -1, "A recogniser got 9 of 32 words wrong. It"},
+        {12, 9, 13, "A recogniser does not understand the recordings themselves"},
         {400, 112, 100, "Its words are understood (28 % wrong, 25 % in the recordings). It"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
+#include "base/disturbance.h"
 #include "base/thread.h"
 #include "lib/myxtts.h"
 
@@ -624,10 +625,13 @@ static void test_report_names_the_slow_stage(void **state)
     json_decref(report);
     myxtts_free(text);
     myxtts_loader_close(l);
-    /* With a step that takes longer than everything else there is no bottleneck; on a busy machine not at
-     * once. */
+    /* With a step that takes longer than everything else there is no bottleneck. Where others had the cores,
+     * this says nothing, and is tried again. */
     int good = 0;
-    for (int tries = 0; tries < 5 && !good; tries++) {
+    double disturbed = 1;
+    for (int tries = 0; tries < 5 && !good && disturbed > 0; tries++) {
+        Disturbance begun, ended;
+        disturbance_read(&begun);
         l = loader_with(NULL);
         for (int i = 0; i < 60; i++) {
             myxtts_batch *b = next(l);
@@ -637,6 +641,8 @@ static void test_report_names_the_slow_stage(void **state)
         text = myxtts_loader_report(l, &e);
         assert_non_null(text);
         report = json_loads(text, 0, NULL);
+        disturbance_read(&ended);
+        disturbed = disturbance_between(&begun, &ended);
         good = strcmp(json_string_value(json_object_get(report, "verdict_status")), "good") == 0;
         json_decref(report);
         myxtts_free(text);

@@ -50,7 +50,7 @@ train_vocoder "$dir/plain" --augment-speed 0 && ! grep -q "augment_speed is" "$d
 verdict but_not_against_the_wish_of_its_owner $?
 # shellcheck disable=SC2086
 "$bin" train --network vocoder --data-path "$dir/data" --checkpoint-dir "$dir/run" $small >"$dir/said" 2>&1
-[ $? = 2 ] && grep -q "is of a voice, and a vocoder is to be trained" "$dir/said"
+[ $? = 2 ] && grep -q "is of a voice, but network is vocoder" "$dir/said"
 verdict a_folder_keeps_its_network $?
 
 # What is unfinished is finished before the same command gives both more minutes.
@@ -133,7 +133,7 @@ done
 mkdir -p "$dir/half/vocoder" && cp "$dir/two"/step-*.safetensors "$dir/half/vocoder"
 # shellcheck disable=SC2086
 "$bin" train --network both --data-path "$dir/data" --checkpoint-dir "$dir/half" $two --quiet >"$dir/said" 2>"$dir/log4"
-[ $? = 2 ] && grep -q "^error: vocoder: .*is of a voice, and a vocoder is to be trained" "$dir/log4"
+[ $? = 2 ] && grep -q "^error: vocoder: .*is of a voice, but network is vocoder" "$dir/log4"
 verdict a_failure_has_its_name_and_code $?
 ls "$dir/half"/step-00000003.safetensors >/dev/null 2>&1 && grep -q "^voice done at step 3 of 3" "$dir/said"
 verdict the_other_network_is_trained $?

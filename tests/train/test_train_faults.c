@@ -132,6 +132,7 @@ static void room_taken_by_others(Corpus *c, const Disks *d)
     if (r.code != 3)
         fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
     assert_non_null(strstr((const char *)r.stdout_text.data, "the last one could not be written"));
+    assert_non_null(strstr((const char *)r.stdout_text.data, "ended, but not saved, at step"));
     assert_null(strstr((const char *)r.stdout_text.data, "(best"));
     assert_int_equal(check_folder(d->folder), 2);
     run_free(&r);

@@ -121,8 +121,8 @@ static void wrong_beginnings_are_refused(void **state)
     static const struct {
         const char *first, *then, *message;
     } cases[] = {
-        {"", VOCODER, "is of a voice, and a vocoder is to be trained"},
-        {VOCODER, "", "is of a vocoder, and a voice is to be trained"},
+        {"", VOCODER, "is of a voice, but network is vocoder"},
+        {VOCODER, "", "is of a vocoder, but network is voice"},
         {VOCODER, VOCODER "--vocoder-dim 24", "vocoder_dim 16, which cannot be changed to 24"},
         {VOCODER, VOCODER "--n-mels 17", "n_mels 16, which cannot be changed to 17"},
     };
@@ -228,6 +228,9 @@ static void a_large_vocoder_of_half_an_hour_has_critics(void **state)
     assert_int_equal(critics_of(31, "sim0", "--vocoder-size", "small"), 0);
     assert_int_equal(critics_of(31, "sim0", "--vocoder-critic-dim", "0"), 0);
     assert_int_equal(critics_of(29, "cpu", "--vocoder-critic-dim", "64"), 64);
+    assert_true(critics_from == 0.7);
+    assert_int_equal(critics_of(29, "cpu", NULL, NULL), 0);
+    assert_true(critics_from == 0.3);
 }
 
 int main(void)

@@ -266,19 +266,18 @@ static int enlarge_vocoder(Config *cfg, double minutes, Log *log, Err *err)
     return config_take(cfg, "vocoder_size", "large", "the vocoder is trained on a GPU", err);
 }
 
-/* Critics take twice as long as the network itself. An hour's copies were best when critics taught for a
- * short while at the end; those of five minutes and of a small vocoder fell behind with them
- * (docs/SPEED.md). A CPU has no time for them. */
-static int give_critics(Config *cfg, Err *err)
+/* Critics take twice as long as the network itself. In one training of an hour the copies were best when
+ * critics taught for a short while at the end; those of five minutes and of a small vocoder fell behind with
+ * them (docs/SPEED.md). A CPU has no time for them. has_room: there is a GPU and enough speech. */
+static int give_critics(Config *cfg, int has_room, Err *err)
 {
-    static const char reason[] = "the vocoder is trained on a GPU";
     char dim[16];
     snprintf(dim, sizeof dim, "%d", cfg->vocoder_dim / 2);
     int rc = 0;
-    if (!config_is_given(cfg, "vocoder_critic_dim") && cfg->vocoder_dim >= LARGE_VOCODER)
-        rc = config_take(cfg, "vocoder_critic_dim", dim, reason, err);
+    if (has_room && !config_is_given(cfg, "vocoder_critic_dim") && cfg->vocoder_dim >= LARGE_VOCODER)
+        rc = config_take(cfg, "vocoder_critic_dim", dim, "the vocoder is trained on a GPU", err);
     if (!rc && cfg->vocoder_critic_dim > 0 && !config_is_given(cfg, "critic_from"))
-        rc = config_take(cfg, "critic_from", "0.7", reason, err);
+        rc = config_take(cfg, "critic_from", "0.7", "a vocoder's critics teach at the end", err);
     return rc;
 }
 
@@ -342,10 +341,9 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
         rc = begin_with_base(cfg, train, s->minutes, log, err);
     if (!rc && leads && s->fresh && cfg->network == NETWORK_VOCODER && is_cpu(model))
         log_info(log, "a CPU rarely learns a vocoder that sounds better than Griffin-Lim, which is built in; "
-                      "only ONNX and "
-                      "Piper files cannot do without one");
-    if (!rc && leads && !little && s->fresh && cfg->network == NETWORK_VOCODER && !is_cpu(model))
-        rc = give_critics(cfg, err);
+                      "only ONNX and Piper files cannot do without one");
+    if (!rc && leads && s->fresh && cfg->network == NETWORK_VOCODER)
+        rc = give_critics(cfg, !little && !is_cpu(model), err);
     if (!rc && leads && little && config_begins_with(cfg) && !s->resumed)
         rc = adapt(cfg, model, err);
     if (!rc && leads && !s->resumed)
