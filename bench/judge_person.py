@@ -17,7 +17,8 @@ said, and the others judge. Nothing is fetched.
   words       heard wrong by PocketSphinx, percent
   pitch       standard deviation of F0 within a sentence in semitones, averaged, of what is within 8 of the median: beyond it octaves are mistaken
   length      without what is 30 dB below the loudest at both ends, all sentences together, in parts of the recordings'. (Kathleen's room
-              is at 30 to 35: with 35 her 60 recordings are 2.5 % longer, with 25 only 0.9 % shorter)
+              is at 30 to 35: with 35 her 60 recordings are 2.5 % longer, with 25 only 0.9 % shorter.) Length at 35 dB is shown
+              beside it, as it was judged until 2026-11-19
   movement    variance of the log mel's change from frame to frame, detail: from band to band, at -26 dBFS; shares of the recordings'
   similarity  cosine of Resemblyzer's embeddings with the recordings of other sentences, as a share of the recordings' own
 Differences and shares have a 95 % interval (bootstrap over the sentences). Prints a table, then one JSON line. Exit 2: wrong use, 3: something
@@ -145,7 +146,7 @@ class Shape:
         pitch = 12 / np.log(2) * pitch_track(x, rate)
         pitch = pitch[np.abs(pitch - np.median(pitch)) < 8] if len(pitch) else pitch
         m = np.log(np.maximum(mel(x, rate, 1024, 1024, 256, 80, 8000, 1, "constant"), 1e-5))
-        return {"pitch": float(pitch.std()) if len(pitch) else 0.0, "seconds": len(trimmed(x, rate, 30)) / rate,
+        return {"pitch": float(pitch.std()) if len(pitch) else 0.0, "seconds": len(trimmed(x, rate, 30)) / rate, "seconds_35": len(x) / rate,
                 "movement": float(np.diff(m, axis=1).var()), "detail": float(np.diff(m, axis=0).var())}
 
 
@@ -369,15 +370,15 @@ def summarise(mine, real):
     if "embedding" in real:
         others = lambda f: (f["embedding"] @ real["embedding"].T * (1 - np.eye(n))).sum(1) / (n - 1)
         mine, real = {**mine, "similarity": others(mine)}, {**real, "similarity": others(real)}
-    for k in ("pitch", "seconds", "movement", "detail", "similarity"):
+    for k in ("pitch", "seconds", "seconds_35", "movement", "detail", "similarity"):
         if k in real:
-            out[k] = float(mine[k].sum() if k == "seconds" else mine[k].mean())
+            out[k] = float(mine[k].sum() if k.startswith("seconds") else mine[k].mean())
             out[k + "_share"] = interval(lambda d: mine[k][d].sum(1) / np.maximum(real[k][d].sum(1), 1e-9))
     return {k: np.round(v, 4).tolist() for k, v in out.items() if not is_real or isinstance(v, float)}
 
 
 COLUMNS = (("NISQA-TTS", "nisqa", "_difference", 2), ("DNSMOS", "dnsmos", "_difference", 2), ("words wrong", "words_wrong", "_difference", 1),
-           ("pitch, st", "pitch", "_share", 2), ("length, s", "seconds", "_share", 3), ("movement", "movement", "_share", 2),
+           ("pitch, st", "pitch", "_share", 2), ("length, s", "seconds", "_share", 3), ("length at 35 dB, s", "seconds_35", "_share", 3), ("movement", "movement", "_share", 2),
            ("detail", "detail", "_share", 2), ("similarity", "similarity", "_share", 3))
 
 
